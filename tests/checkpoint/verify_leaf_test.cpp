@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
 #include <zarrpoint/exec/stop.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/temp_directory.hpp"
 
@@ -50,6 +51,42 @@ TEST_CASE("verify_leaf: counts chunks, names the damaged one, and adds to the re
   REQUIRE(report.failure_count == 1);
   CHECK(report.failures.front().leaf == "w");
   CHECK(report.failures.front().is_fault);
+}
+
+TEST_CASE("verify_leaf: objects under the keys of another chunk key encoding are not passed over") {
+  const memory_store store;
+  std::string separator = ".";
+  const auto verified = [&] {
+    const std::string document =
+        R"({"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"int8","fill_value":0,)"
+        R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2,2]}},)"
+        R"("chunk_key_encoding":{"name":"v2","configuration":{"separator":")" +
+        separator + R"("}},"codecs":[{"name":"bytes"}]})";
+    store.put(store_key::parse("zarr.json").value(), as_bytes(document)).value();
+    const array source = open(store).value().as_array("").value();
+    leaf_verification leaf{.name = ""};
+    verify_report report;
+    detail::verify_leaf(source, leaf, report, {}).value();
+    std::string said = std::string(to_string(leaf.result)) + ' ' + std::to_string(leaf.chunks);
+    for (const verify_failure& one : report.failures) said += ": " + one.what.message;
+    return said;
+  };
+  const auto put = [&](const char* key) {
+    store.put(store_key::parse(key).value(), as_bytes("abcd")).value();
+  };
+  put("0/1");
+  put("1/1");
+  put("9/9");  // beyond the grid
+  CHECK(verified() ==
+        "not verified 0: it has no stored chunk under the keys of its metadata; 2 objects have the "
+        "keys of chunks in another form, such as \"1/1\" where \"1.1\" is looked for: "
+        "chunk_key_encoding in zarr.json is probably wrong");
+  put("0.0");
+  CHECK(verified().starts_with("not verified 1: 2 objects have the keys"));
+  separator = "/";
+  CHECK(verified().starts_with("not verified 2: 1 object has the keys"));
+  store.erase(store_key::parse("0.0").value()).value();
+  CHECK(verified() == "ok 2");
 }
 
 TEST_CASE("verify_leaf: a stop ends it, and says so") {

@@ -338,6 +338,131 @@ class Verify(Case):
         document.unlink()
         self.assertIn("lacks the commit document", self.refused("cat", target, "a/w"))
 
+    def test_every_element_of_every_container_is_read(self):
+        """OK is said of every element that a user sees."""
+        folder = self.folder
+        everything = self.arrays | {"empty": np.zeros((0, 3), "int8"), "flags": np.ones(5, bool)}
+        save_file(everything, self.source)
+        count = sum(array.size for array in everything.values())
+        made = {"in.safetensors": count}
+        options = {
+            "c.zarr": (),
+            "c2.zarr": ("--to", "zarr2", "--codec", "gzip"),
+            "shards.zarr": ("--codec", "zstd", "--chunk", "a/w=10,7", "--shard", "a/w=20,14"),
+            "c.zip": (),
+            "c.npz": (),
+            "out.safetensors": (),
+            "dcp": ("--to", "dcp"),
+            "orbax": ("--to", "orbax"),
+        }
+        for name, how in options.items():
+            self.expect(OK, "convert", self.source, folder / name, *how)
+            made[name] = count
+        np.save(folder / "a.npy", np.arange(4))
+        texts = np.array(["a", "", "\u00e9", "long " * 9], dtype=object)
+        root = zarr.create_group(folder / "texts.zarr")
+        root.create_array("t", shape=(4,), dtype="str", chunks=(3,))[:] = texts
+        root.create_array("fixed", data=np.array(["ab", "c"]))
+        self.expect(OK, "convert", folder / "texts.zarr", folder / "ours.zarr")
+        v2 = zarr.create_group(folder / "texts2.zarr", zarr_format=2)
+        v2.create_array("t", shape=(4,), dtype="str", chunks=(3,))[:] = texts
+        made |= {"a.npy": 4, "texts.zarr": 6, "ours.zarr": 6, "texts2.zarr": 4}
+        for name, elements in made.items():
+            with self.subTest(name):
+                found = self.json("verify", folder / name)
+                self.assertEqual((found["ok"], found["elements"]), (True, elements))
+                self.assertEqual((found["elements_read"], found["elements_not_stored"]), (elements, 0))
+                self.assertEqual((found["notes"], found["findings"]), (0, []))
+        self.assertEqual(self.json("verify", folder / "texts2.zarr")["bytes"], 48)
+        golden = ["dcp/one-process", "gguf/small.gguf", "torch/torch-1.13.0.pt", "torch/torch-2.15.0.pt"]
+        golden += [f"orbax/pytree-{kind}-zarr{v}" for kind in ("files", "ocdbt") for v in (2, 3)]
+        for name in golden:
+            with self.subTest(name):
+                found = self.json("verify", GOLDEN / name, status=None)
+                told = found["elements_read"] + found["elements_not_stored"]
+                self.assertGreater(found["elements_read"], 0)
+                self.assertEqual(told == found["elements"], found["ok"])
+
+    def test_chunks_under_other_keys(self):
+        """Where the metadata look for chunks under other keys than those that are stored."""
+        forms = [
+            (2, {"name": "v2", "separator": "/"}, {"dimension_separator": "."}),
+            (2, {"name": "v2", "separator": "."}, {"dimension_separator": "/"}),
+            (3, None, {"chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}}}),
+            (3, None, {"chunk_key_encoding": {"name": "v2", "configuration": {"separator": "."}}}),
+        ]
+        for number, (zarr_format, encoding, wrong) in enumerate(forms):
+            path = self.folder / f"{number}.zarr"
+            how = {"shape": (4, 4), "chunks": (2, 2), "dtype": "int32", "zarr_format": zarr_format}
+            zarr.create_array(path, chunk_key_encoding=encoding, **how)[...] = 5
+            found = self.json("verify", path)
+            self.assertEqual((found["elements"], found["elements_read"]), (16, 16))
+            document = path / (".zarray" if zarr_format == 2 else "zarr.json")
+            document.write_text(json.dumps(json.loads(document.read_text()) | wrong))
+            found = self.json("verify", path, status=UNVERIFIED)
+            self.assertEqual((found["elements_read"], found["elements_not_stored"]), (0, 16))
+            self.assertEqual(len(found["findings"]), 1)
+            message = found["findings"][0]["message"]
+            self.assertIn("4 objects have the keys of chunks in another form", message)
+            self.assertIn(next(iter(wrong)), message)
+            # A chunk that is found does not make the others right.
+            at = zarr.open_array(path, mode="r+")
+            at[:2, :2] = 5
+            found = self.json("verify", path, status=UNVERIFIED)
+            self.assertEqual((found["elements_read"], found["elements_not_stored"]), (4, 12))
+
+    def test_chunks_that_are_not_stored_are_counted(self):
+        path = self.folder / "sparse.zarr"
+        zarr.create_array(path, shape=(10,), chunks=(4,), dtype="int8", fill_value=3)[:4] = 1
+        found = self.json("verify", path)
+        self.assertEqual((found["elements"], found["elements_read"]), (10, 4))
+        self.assertEqual(found["elements_not_stored"], 6)
+        self.assertIn("6 elements not stored", self.text("verify", path))
+        for chunk in (path / "c").iterdir():
+            chunk.rename(path / "c/x")
+        found = self.json("verify", path, status=UNVERIFIED)
+        self.assertIn('"c/x", is none of its chunks', found["findings"][0]["message"])
+
+    def test_what_is_part_of_nothing_is_named(self):
+        path = self.folder / "z.zarr"
+        root = zarr.create_group(path)
+        root.create_array("g/w", data=np.arange(3))
+        wanted = {"README": "part of no array", "g/notes": "part of no array", "hidden": "3 files"}
+        wanted |= {"g/w/inner/zarr.json": "not a chunk", "g/w/inner/c/0": "not a chunk"}
+        (path / "README").write_text("x")
+        (path / "g/notes").write_text("x")
+        shutil.copytree(path / "g/w", path / "hidden/deep")
+        (path / "hidden/y").write_text("x")
+        shutil.copytree(path / "g/w", self.folder / "copy")
+        shutil.copytree(self.folder / "copy", path / "g/w/inner")
+        found = self.json("verify", path)
+        self.assertEqual((found["ok"], found["arrays"], found["notes"]), (True, 1, len(wanted)))
+        said = {f["file"]: f["message"] for f in found["findings"]}
+        for name, message in wanted.items():
+            self.assertIn(message, said[str(path / name)])
+        self.assertIn("hidden/deep/zarr.json, to which no document", said[str(path / "hidden")])
+
+    def test_a_damaged_orbax_directory_is_faulty(self):
+        """As every other format: exit status 1, and a report."""
+        for golden in ("orbax/pytree-ocdbt-zarr3", "orbax/pytree-files-zarr2"):
+            whole = GOLDEN / golden
+            for file in sorted(whole.rglob("*")):
+                if not file.is_file() or file.stat().st_size == 0:
+                    continue
+                # What one process wrote was merged into the database of all.
+                part = str(file.relative_to(whole))
+                if part not in ("manifest.ocdbt", "_METADATA") and not part.startswith("d/"):
+                    continue
+                path = self.folder / "damaged"
+                shutil.copytree(whole, path)
+                target = path / file.relative_to(whole)
+                target.write_bytes(target.read_bytes()[: file.stat().st_size // 2])
+                with self.subTest(file):
+                    found = self.json("verify", path, status=None)
+                    self.assertEqual((found["verdict"], found["ok"]), ("faulty", False))
+                    self.assertIn("FAULTY", self.text("verify", path, status=NO))
+                shutil.rmtree(path)
+
     def test_no_chunk_is_not_ok(self):
         zarr.create_array(self.folder / "n.zarr", shape=(5,), dtype="int8")
         found = self.json("verify", self.folder / "n.zarr", status=UNVERIFIED)

@@ -124,6 +124,15 @@ zp::result<void> with_little_endian(const zp::tensor& block,
   return f(swapped);
 }
 
+std::uint64_t data_bytes(const zp::tensor& block) {
+  if (!block.type().is_variable()) return byte_count(block.spec()).value_or(0);
+  const auto* const texts = reinterpret_cast<const std::string*>(block.view().data);
+  const auto count = static_cast<std::size_t>(element_count(block.spec().shape).value_or(0));
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < count; ++i) out += texts[i].size();
+  return out;
+}
+
 zp::selection whole(const entry& array) { return zp::box::whole(array.spec->shape); }
 
 void verify_by_reading(const source& from, const std::string& file, verification& to) {
@@ -131,12 +140,13 @@ void verify_by_reading(const source& from, const std::string& file, verification
     const entry& array = from.entries()[i];
     const auto check = [&]() -> zp::result<void> {
       if (array.fault) return *array.fault;
-      return for_each_block(from, i, whole(array),
-                            [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                              to.read(array.name, byte_count(block.spec()).value_or(0));
-                              if (to.stopped()) return zp::error{zp::errc::cancelled, "stopped"};
-                              return {};
-                            });
+      return for_each_block(
+          from, i, whole(array), [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+            const auto count = element_count(block.spec().shape);
+            to.read(array.name, static_cast<std::uint64_t>(count.value_or(0)), data_bytes(block));
+            if (to.stopped()) return zp::error{zp::errc::cancelled, "stopped"};
+            return {};
+          });
     };
     const auto status = check();
     if (status || to.stopped()) continue;

@@ -30,6 +30,9 @@ zp::result<void> for_each_block(
 zp::result<void> with_little_endian(const zp::tensor& block,
                                     const std::function<zp::result<void>(zp::bytes_view)>& f);
 
+/// How many bytes the elements have: of texts and of bytes of any length, what they hold.
+std::uint64_t data_bytes(const zp::tensor& block);
+
 /// All of an array.
 zp::selection whole(const entry& array);
 

@@ -47,6 +47,10 @@ struct entry {
   element_type elements() const { return {spec->type, items}; }
   /// Of all elements, `most_bytes` for as many and more.
   std::uint64_t bytes() const { return spec ? byte_count(*spec).value_or(PTRDIFF_MAX) : 0; }
+  std::uint64_t element_total() const {
+    const auto count = spec ? element_count(spec->shape) : zp::result<zp::index_t>(0);
+    return count ? static_cast<std::uint64_t>(*count) : most_bytes;
+  }
   static constexpr std::uint64_t most_bytes = PTRDIFF_MAX;
   /// Of two numbers of bytes.
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
@@ -92,14 +96,16 @@ struct finding {
   severity kind = severity::fault;
 };
 
-/// Receives what is found, and how many bytes were read meanwhile.
+/// Receives what is found, and what was read meanwhile.
 class verification {
  public:
   verification() = default;
   verification(const verification&) = delete;
   verification& operator=(const verification&) = delete;
   virtual void add(finding what) = 0;
-  virtual void read(std::string_view node, std::uint64_t bytes) = 0;
+  virtual void read(std::string_view node, std::uint64_t elements, std::uint64_t bytes) = 0;
+  /// Elements of chunks that are not stored, and so are the fill value.
+  virtual void absent(std::uint64_t elements) = 0;
   virtual bool stopped() const = 0;
 
  protected:

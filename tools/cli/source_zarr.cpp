@@ -29,12 +29,6 @@ namespace cli {
 
 namespace {
 
-bool is_metadata_document(std::string_view name) {
-  constexpr std::array<std::string_view, 5> names{"zarr.json", ".zarray", ".zattrs", ".zgroup",
-                                                  ".zmetadata"};
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The name of the dtype as the document has it, even if it is not known.
 std::string stored_type(const zp::detail::stored_leaf& leaf) {
   const zp::node* type =
@@ -277,6 +271,12 @@ zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
 
 void zarr_source::verify(verification& to) const { verify_zarr(*this, to); }
 
+bool is_metadata_document(std::string_view name) {
+  constexpr std::array<std::string_view, 5> names{"zarr.json", ".zarray", ".zattrs", ".zgroup",
+                                                  ".zmetadata"};
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
                                                  const zp::store_key& at) {
   constexpr std::size_t most = 50'000'000;
@@ -296,7 +296,7 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
         open.push_back(std::move(key));
         continue;
       }
-      if (is_metadata_document(child.name)) continue;
+      if (folder.empty() && is_metadata_document(child.name)) continue;
       if (out.size() == most) return zp::error{zp::errc::resource_limit, "too many files"};
       ZARRPOINT_TRY(full, at.child(key));
       ZARRPOINT_TRY(object, store.open(full));

@@ -58,7 +58,10 @@ class zarr_source final : public source {
   mutable std::vector<std::optional<zp::mapped_view>> lent_;
 };
 
-/// The objects below `at` but for metadata documents, sorted by key. Errors: `io`,
+/// Whether a file of this name is a document of a node.
+bool is_metadata_document(std::string_view name);
+
+/// The objects below `at` but for its own metadata documents, sorted by key. Errors: `io`,
 /// `resource_limit` for hierarchies too deep or too large.
 zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
                                                  const zp::store_key& at);

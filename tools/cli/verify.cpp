@@ -49,10 +49,14 @@ class report final : public verification {
  public:
   report(const verify_arguments& of, const zp::context& how) : of_(of), stop_(how.stop) {}
 
-  void begin(std::uint64_t bytes) {
+  void begin(const std::vector<entry>& entries) {
+    std::uint64_t bytes = 0;
+    for (const entry& array : entries) {
+      bytes = entry::sum(bytes, array.bytes());
+      elements_ = entry::sum(elements_, array.element_total());
+    }
     bar_.reset();
     bar_.emplace("verify", bytes);
-    total_ = bytes;
   }
   void add(finding what) override {
     ++counts_[static_cast<std::size_t>(what.kind)];
@@ -63,23 +67,20 @@ class report final : public verification {
     bar_.reset();  // the next line would stand in the same one
     if (auto done = put(line_of(what)); !done) output_ = std::move(done);
   }
-  void read(std::string_view node, std::uint64_t bytes) override {
+  void read(std::string_view node, std::uint64_t elements, std::uint64_t bytes) override {
+    elements_read_ = entry::sum(elements_read_, elements);
     bytes_ += bytes;
     if (bar_) bar_->add(node, bytes);
+  }
+  void absent(std::uint64_t elements) override {
+    elements_absent_ = entry::sum(elements_absent_, elements);
   }
   bool stopped() const override { return stop_.stop_requested() || !output_; }
 
   exit_status finish(std::size_t arrays) {
     bar_.reset();
     if (stop_.stop_requested()) return fail({zp::errc::cancelled, "interrupted"});
-    if (total_ == 0 && counts_[0] == 0 && counts_[1] == 0)
-      add({of_.path,
-           {},
-           {},
-           {},
-           std::string("there is no ") + (arrays == 0 ? "array" : "element") +
-               " in it: nothing was verified",
-           severity::unverified});
+    if (counts_[0] == 0 && counts_[1] == 0) check_all_read(arrays);
     const auto [faults, unverified, notes] = counts_;
     zp::result<void> done = std::move(output_);
     if (done && of_.json) {
@@ -88,6 +89,9 @@ class report final : public verification {
                                        {"verdict", verdict_text()},
                                        {"arrays", std::uint64_t{arrays}},
                                        {"bytes", bytes_},
+                                       {"elements", elements_},
+                                       {"elements_read", elements_read_},
+                                       {"elements_not_stored", elements_absent_},
                                        {"faults", faults},
                                        {"unverified", unverified},
                                        {"notes", notes},
@@ -101,6 +105,20 @@ class report final : public verification {
   }
 
  private:
+  /// OK is said of every element.
+  void check_all_read(std::size_t arrays) {
+    std::string what;
+    if (elements_ == 0) {
+      what = std::string("there is no ") + (arrays == 0 ? "array" : "element") +
+             " in it: nothing was verified";
+    } else if (const std::uint64_t seen = entry::sum(elements_read_, elements_absent_);
+               seen != elements_) {
+      what = "of " + std::to_string(elements_) + " elements " + std::to_string(elements_read_) +
+             " were read";
+    }
+    if (!what.empty()) add({of_.path, {}, {}, {}, std::move(what), severity::unverified});
+  }
+
   std::string_view verdict_text() const {
     const auto [faults, unverified, notes] = counts_;
     return to_string(faults != 0       ? zp::verdict::faulty
@@ -118,6 +136,7 @@ class report final : public verification {
                       : unverified != 0 ? painted("NOT VERIFIED", paint::yellow)
                                         : painted("OK", paint::green);
     out += "  " + escaped(of_.path) + ": " + read;
+    if (elements_absent_ != 0) out += ", " + counted(elements_absent_, "element") + " not stored";
     if (faults != 0) out += ", " + counted(faults, "fault");
     if (unverified != 0) out += ", " + std::to_string(unverified) + " not verified";
     if (notes != 0) out += ", " + counted(notes, "note");
@@ -129,7 +148,9 @@ class report final : public verification {
   std::optional<progress> bar_;
   std::array<std::uint64_t, 3> counts_{};
   std::uint64_t bytes_ = 0;
-  std::uint64_t total_ = 0;  ///< bytes of all elements
+  std::uint64_t elements_ = 0;         ///< of all arrays
+  std::uint64_t elements_read_ = 0;    ///< that were right
+  std::uint64_t elements_absent_ = 0;  ///< of chunks that are not stored
   zp::node::array found_;
   zp::result<void> output_;
 };
@@ -153,12 +174,10 @@ exit_status run_verify(const verify_arguments& of, const zp::context& how) {
     // What still has a name of its own can be looked at one by one.
     std::vector<finding> faults;
     from = open_damaged_zarr(of.path, how, faults);
-    if (!from) return fail(from.failure());
+    if (!from) return to.finish(0);
     for (finding& each : faults) to.add(std::move(each));
   }
-  std::uint64_t bytes = 0;
-  for (const entry& array : (*from)->entries()) bytes = entry::sum(bytes, array.bytes());
-  to.begin(bytes);
+  to.begin((*from)->entries());
   (*from)->verify(to);
   return to.finish((*from)->entries().size());
 }

@@ -7,9 +7,11 @@
 #include <zarrpoint/array/chunk_boxes.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
+#include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
 
 #include "row_blocks.hpp"
 #include "source_zarr.hpp"
+#include "text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -55,17 +57,7 @@ class array_verifier {
                severity_of(objects.failure().code)});
       return;
     }
-    const bool is_empty = entry_.bytes() == 0;
-    if (from_.contents().is_ours()) {
-      find_missing(*objects);
-    } else if (objects->empty() && !is_empty) {
-      to_.add({from_.store().describe(array_.key()),
-               entry_.name,
-               {},
-               {},
-               "no chunk of it is stored, so nothing could be checked",
-               severity::unverified});
-    }
+    find_absent(*objects);
     for (const stored_key& object : *objects) {
       if (to_.stopped()) return;
       check_object(object);
@@ -76,6 +68,46 @@ class array_verifier {
   std::string file_of(const std::string& key) const {
     const auto full = array_.key().child(key);
     return full ? from_.store().describe(*full) : key;
+  }
+
+  std::optional<zp::box> part_of(const std::string& key) const {
+    const auto at = array_.metadata().keys.parse(key, array_.metadata().shape.rank());
+    return at ? chunks_.at(*at) : std::nullopt;
+  }
+
+  /// What is not stored: of ours a fault, else the fill value, unless it lies under other keys.
+  void find_absent(const std::vector<stored_key>& objects) {
+    std::uint64_t chunks = 0;
+    std::uint64_t elements = 0;
+    for (const stored_key& object : objects) {
+      if (const auto part = part_of(object.key)) {
+        ++chunks;
+        elements += static_cast<std::uint64_t>(element_count(part->shape).value_or(0));
+      } else {
+        others_.add(array_.metadata(), chunks_, object.key);
+      }
+    }
+    const std::uint64_t all = entry_.element_total();
+    to_.absent(all - std::min(elements, all));
+    if (from_.contents().is_ours()) return find_missing(objects);
+    if (all == 0) return;
+    std::string text;
+    if (others_.count != 0) {
+      text = to_string(others_.what(array_.metadata(), chunks != 0));
+    } else if (chunks == 0) {
+      text = "no chunk of it is stored, so nothing could be checked";
+      if (!objects.empty())
+        text += "; what lies beneath it, such as \"" + escaped(objects.front().key) +
+                "\", is none of its chunks";
+    } else {
+      return;
+    }
+    to_.add({from_.store().describe(array_.key()),
+             entry_.name,
+             {},
+             {},
+             std::move(text),
+             severity::unverified});
   }
 
   void find_missing(const std::vector<stored_key>& objects) {
@@ -94,10 +126,10 @@ class array_verifier {
   }
 
   void check_object(const stored_key& object) {
-    const zp::array_metadata& metadata = array_.metadata();
-    const auto at = metadata.keys.parse(object.key, metadata.shape.rank());
-    const auto part = at ? chunks_.at(*at) : std::nullopt;
+    const auto part = part_of(object.key);
     if (!part) {
+      zp::detail::other_keys told;  // all of them at once, as not verified
+      if (!from_.contents().is_ours() && told.add(array_.metadata(), chunks_, object.key)) return;
       to_.add({file_of(object.key),
                entry_.name,
                object.key,
@@ -108,17 +140,22 @@ class array_verifier {
     }
     whole_object_failed_ = false;
     zp::tensor block;
-    const auto status =
-        for_each_row_block(entry_, *part, from_.blocks(),
-                           [&](const zp::selection& rows, std::uint64_t) -> zp::result<void> {
-                             if (to_.stopped() || whole_object_failed_)
-                               return zp::error{zp::errc::cancelled, "no need to go on"};
-                             const auto good = read(rows, block);
-                             if (!good) find_chunks(rows, object.key, good.failure());
-                             const zp::tensor_spec spec{entry_.spec->type, rows.shape};
-                             to_.read(entry_.name, byte_count(spec).value_or(0));
-                             return {};
-                           });
+    const auto status = for_each_row_block(
+        entry_, *part, from_.blocks(),
+        [&](const zp::selection& rows, std::uint64_t) -> zp::result<void> {
+          if (to_.stopped() || whole_object_failed_)
+            return zp::error{zp::errc::cancelled, "no need to go on"};
+          const auto good = read(rows, block);
+          const zp::tensor_spec spec{entry_.spec->type, rows.shape};
+          if (!good) {
+            find_chunks(rows, object.key, good.failure());
+            to_.read(entry_.name, 0, byte_count(spec).value_or(0));
+            return {};
+          }
+          const auto count = element_count(rows.shape).value_or(0);
+          to_.read(entry_.name, static_cast<std::uint64_t>(count), data_bytes(block));
+          return {};
+        });
     static_cast<void>(status);  // what is wrong is told already
   }
 
@@ -177,6 +214,7 @@ class array_verifier {
   const zp::detail::stored_leaf& leaf_;
   verification& to_;
   bool whole_object_failed_ = false;
+  zp::detail::other_keys others_;
   std::set<std::string> told_;
 };
 
@@ -212,7 +250,10 @@ class noting final : public verification {
     files_.insert(what.file);
     to_.add(std::move(what));
   }
-  void read(std::string_view node, std::uint64_t bytes) override { to_.read(node, bytes); }
+  void read(std::string_view node, std::uint64_t elements, std::uint64_t bytes) override {
+    to_.read(node, elements, bytes);
+  }
+  void absent(std::uint64_t elements) override { to_.absent(elements); }
   bool stopped() const override { return to_.stopped(); }
   bool told(const std::string& file) const { return files_.contains(file); }
 
@@ -252,6 +293,93 @@ void verify_members(const zp::any_store& store, noting& to) {
   }
 }
 
+/// Names what lies in the place and is part of no node.
+class stray_finder {
+ public:
+  stray_finder(const zarr_source& from, noting& to) : store_(from.store()), to_(to) {
+    for (const zp::detail::stored_leaf& leaf : from.contents().leaves) {
+      arrays_.insert(leaf.name);
+      add_parents(leaf.name);
+    }
+    for (const std::string& group : from.contents().groups) {
+      groups_.insert(group);
+      add_parents(group);
+    }
+  }
+
+  void run() {
+    if (arrays_.contains("")) return;  // its objects are looked at with it
+    std::vector<std::string> open{""};
+    while (!open.empty() && !to_.stopped()) {
+      const std::string group = std::move(open.back());
+      open.pop_back();
+      for_each_child(group, [&](std::string path, const zp::list_entry& child) {
+        if (!child.is_prefix) {
+          if (!is_metadata_document(child.name)) add(path, "it is part of no array");
+        } else if (groups_.contains(path)) {
+          open.push_back(std::move(path));
+        } else if (!arrays_.contains(path)) {
+          look_into(path);
+        }
+      });
+    }
+  }
+
+ private:
+  void add_parents(const std::string& name) {
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
+      groups_.insert(name.substr(0, at));
+  }
+
+  void add(const std::string& path, std::string text) {
+    const auto key = zp::store_key::parse(path);
+    to_.add({key ? store_.describe(*key) : path, {}, {}, {}, std::move(text), severity::note});
+  }
+
+  template <class F>
+  void for_each_child(const std::string& path, F&& f) {
+    const auto key = zp::store_key::parse(path);
+    if (!key) return;
+    const auto children = store_.list(*key);
+    if (!children)
+      return to_.add({store_.describe(*key),
+                      {},
+                      {},
+                      {},
+                      to_string(children.failure()),
+                      severity_of(children.failure().code)});
+    for (const zp::list_entry& child : *children)
+      f(path.empty() ? child.name : path + '/' + child.name, child);
+  }
+
+  /// A folder that is not a node: its files are told as one.
+  void look_into(const std::string& folder) {
+    std::uint64_t files = 0;
+    std::string document;  // of a node that nothing leads to
+    std::vector<std::string> open{folder};
+    while (!open.empty() && !to_.stopped()) {
+      const std::string at = std::move(open.back());
+      open.pop_back();
+      if (std::count(at.begin(), at.end(), '/') > 64) continue;
+      for_each_child(at, [&](std::string path, const zp::list_entry& child) {
+        if (child.is_prefix) return open.push_back(std::move(path));
+        ++files;
+        if (document.empty() && is_metadata_document(child.name)) document = std::move(path);
+      });
+    }
+    std::string text =
+        std::to_string(files) + (files == 1 ? " file" : " files") + " of no array in the hierarchy";
+    if (!document.empty())
+      text +=
+          "; among them is " + escaped(document, false) + ", to which no document of a group leads";
+    add(folder, std::move(text));
+  }
+
+  const zp::any_store& store_;
+  noting& to_;
+  std::set<std::string> arrays_, groups_;
+};
+
 }  // namespace
 
 void verify_zarr(const zarr_source& from, verification& into) {
@@ -272,6 +400,7 @@ void verify_zarr(const zarr_source& from, verification& into) {
     array_verifier(from, i, to).run();
   }
   verify_members(from.store(), to);
+  if (from.store().lists_cheaply()) stray_finder(from, to).run();
 }
 
 }  // namespace cli

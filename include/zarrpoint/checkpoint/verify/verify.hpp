@@ -65,7 +65,8 @@ struct verify_options {
 /// decode, with the checksums that its codecs and shard indexes have: the store is listed for them,
 /// or, where it cannot list, asked for each of up to 2^20. A leaf that this build cannot read (its
 /// codec, its data type, the budget `limits::memory`), one of more objects in a store that cannot
-/// list, and a leaf that others wrote of which no chunk is stored, is `not_verified`.
+/// list, and a leaf that others wrote of which no chunk is stored, or whose objects have the keys
+/// of chunks in another encoding than its metadata say, is `not_verified`.
 ///
 /// Takes some 64 MiB at a time, or a quarter of `limits::memory` if that is less, and an inner
 /// chunk at least. In a checkpoint of ours the documents that other programs read are compared with

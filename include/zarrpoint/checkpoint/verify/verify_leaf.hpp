@@ -4,10 +4,15 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/chunk_boxes.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/chunk_key.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -19,6 +24,19 @@ namespace detail {
 
 /// Errors: `cancelled`.
 result<void> not_stopped(const context& how);
+
+/// Objects that have the keys of chunks in another chunk key encoding than that of the array.
+struct other_keys {
+  std::uint64_t count = 0;
+  std::string first{};            ///< the key of one
+  chunk_key_encoding encoding{};  ///< of that one
+
+  /// Counts `key` if it is such a one. `objects` are those of the array.
+  bool add(const array_metadata& metadata, const chunk_boxes& objects, const std::string& key);
+
+  /// What is said of an array that has some: `has_chunks` tells whether it has chunks of its own.
+  error what(const array_metadata& metadata, bool has_chunks) const;
+};
 
 /// Reads the chunks of one leaf, and tells in `leaf` what they are and in `to` what failed. Returns
 /// how many objects and inner chunks are there and are not those of the commit. Errors:

@@ -10,6 +10,7 @@
 #include <zarrpoint/checkpoint/load/batch_request.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
+#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -27,6 +28,37 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 ZARRPOINT_INLINE result<void> not_stopped(const context& how) {
   if (how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
   return {};
+}
+
+ZARRPOINT_INLINE bool other_keys::add(const array_metadata& metadata, const chunk_boxes& objects,
+                                      const std::string& key) {
+  using style = chunk_key_encoding::style;
+  for (const style kind : {style::default_, style::v2}) {
+    for (const char separator : {'/', '.'}) {
+      const chunk_key_encoding other{kind, separator};
+      if (other == metadata.keys) continue;
+      const auto at = other.parse(key, metadata.shape.rank());
+      if (!at || !objects.at(*at)) continue;
+      if (++count == 1) {
+        first = key;
+        encoding = other;
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+ZARRPOINT_INLINE error other_keys::what(const array_metadata& metadata, bool has_chunks) const {
+  const dims zeros(metadata.shape.rank(), 0);
+  const bool is_v2 = metadata.zarr_format == 2;
+  std::string text = has_chunks ? "" : "it has no stored chunk under the keys of its metadata; ";
+  text += std::to_string(count) + (count == 1 ? " object has" : " objects have") +
+          " the keys of chunks in another form, such as " + in_quotes(first) + " where \"" +
+          metadata.keys.key(encoding.parse(first, zeros.rank()).value_or(zeros)) +
+          "\" is looked for: ";
+  text += is_v2 ? "dimension_separator in .zarray" : "chunk_key_encoding in zarr.json";
+  return {errc::unsupported, text + " is probably wrong"};
 }
 
 /// The objects of one leaf, one after another; the chunks of an object by slabs along its first
@@ -58,6 +90,7 @@ class leaf_verifier {
     } else {
       ZARRPOINT_CHECK(check_all());
     }
+    if (others_.count != 0) add({}, {}, others_.what(from_.metadata(), leaf_.chunks != 0));
     if (leaf_.chunks == 0 && !objects_.empty() && leaf_.result == verdict::ok)
       add({}, {}, {errc::unsupported, "it has no stored chunk, so nothing could be checked"});
     return {};
@@ -151,7 +184,7 @@ class leaf_verifier {
   }
 
   /// The keys of its chunks, in the order of their coordinates.
-  result<std::vector<std::string>> stored_keys() const {
+  result<std::vector<std::string>> stored_keys() {
     std::vector<std::string> out;
     std::vector<std::pair<std::string, std::size_t>> open{{"", 0}};  // a folder, and its depth
     while (!open.empty()) {
@@ -171,6 +204,8 @@ class leaf_verifier {
         } else if (child.is_prefix && depth < from_.metadata().shape.rank()) {
           // No key has more than one segment for each axis, and that of its prefix.
           open.emplace_back(std::move(key), depth + 1);
+        } else if (!child.is_prefix) {
+          others_.add(from_.metadata(), objects_, key);
         }
       }
     }
@@ -334,6 +369,7 @@ class leaf_verifier {
   shard_index_cache* indexes_ = nullptr;
   bool object_failed_ = false;
   std::uint64_t differing_ = 0;
+  other_keys others_;
   std::string asked_;      ///< the object whose presence was asked for last
   bool is_there_ = false;  ///< whether that is stored
 };
