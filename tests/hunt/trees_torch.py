@@ -311,7 +311,10 @@ class Dcp(Torch):
 
     def at(self, path):
         value = self.state
-        for key in path:  # where a key is not a text it has the text
+        for key in path:
+            if isinstance(value, torch.nn.Module):
+                value = value.state_dict()
+            # where a key is not a text it has the text
             value = value[key] if isinstance(value, (list, tuple)) else next(member for k, member in value.items() if str(k) == str(key))
         return value
 
