@@ -11,6 +11,7 @@ import zipfile
 
 import numpy as np
 import safetensors
+import tensorstore
 import zarr
 from safetensors.numpy import load_file, save_file
 from support import COMMAND, FAILED, GOLDEN, NO, OK, SANITIZED, UNVERIFIED, Case
@@ -59,6 +60,21 @@ class Consolidated(Case):
         self.assertIn(b'"a"', done.stderr)
         if done.returncode == OK:
             self.assertEqual(load_file(self.folder / "out.safetensors").keys(), {"c"})
+
+    def test_in_a_database(self):
+        """The same in OCDBT: each is listed once, and the nodes' own documents count."""
+        group = self.group()
+        group["c"].resize((3,))
+        shutil.rmtree(self.folder / "in/a")
+        database = tensorstore.KvStore.open({"driver": "ocdbt", "base": f"file://{self.folder}/db/"}).result()
+        for file in (self.folder / "in").rglob("*"):
+            if file.is_file():
+                database.write(str(file.relative_to(self.folder / "in")), file.read_bytes()).result()
+        names = [array["name"] for array in self.json("inspect", self.folder / "db")["arrays"]]
+        self.assertEqual(names, ["a", "c"])
+        self.assertEqual(self.json("cat", self.folder / "db", "c"), [0, 1, 0])
+        self.expect(FAILED, "cat", self.folder / "db", "a")
+        self.expect(NO, "verify", self.folder / "db")
 
     def test_an_empty_zmetadata(self):
         group = zarr.create_group(self.folder / "in", zarr_format=2)

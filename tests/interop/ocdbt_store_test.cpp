@@ -319,6 +319,7 @@ TEST_CASE("ocdbt_store: an empty database") {
   const auto store = ocdbt_store::open(base, key("db")).value();
   CHECK(store.list(store_key::root()).value().empty());
   CHECK(store.open(key("a")).value() == nullptr);
+  CHECK(store.lists_cheaply());  // as memory does
 }
 
 TEST_CASE("ocdbt_scheme: paths, URLs and keys in a database") {

@@ -161,12 +161,12 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
   entries_.push_back(std::move(made));
 }
 
-/// Arrays without a document are listed, and cannot be read.
+/// Arrays without a document are listed, and cannot be read. Where the consolidated metadata were
+/// believed, they are among the leaves.
 void zarr_source::add_missing(std::vector<zp::detail::stored_leaf> missing) {
-  for (zp::detail::stored_leaf& leaf : missing) {
-    missing_.insert(leaf.name);
-    contents_.leaves.push_back(std::move(leaf));
-  }
+  for (const zp::detail::stored_leaf& leaf : missing) missing_.insert(leaf.name);
+  std::erase_if(contents_.leaves, [&](const auto& leaf) { return missing_.contains(leaf.name); });
+  for (zp::detail::stored_leaf& leaf : missing) contents_.leaves.push_back(std::move(leaf));
   std::inplace_merge(contents_.leaves.begin(),
                      contents_.leaves.end() - static_cast<std::ptrdiff_t>(missing.size()),
                      contents_.leaves.end(),

@@ -50,6 +50,7 @@ class ocdbt_files {
                                   std::uint8_t height) const;
 
   std::string describe() const { return base_.describe(root_); }
+  bool lists_cheaply() const { return base_.lists_cheaply(); }
   std::uint64_t node_bytes() const { return node_bytes_; }
 
  private:

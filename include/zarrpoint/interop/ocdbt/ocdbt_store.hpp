@@ -40,6 +40,9 @@ class ocdbt_store {
 
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
+  /// Where the base does: a listing reads the nodes of the tree, of which each has many keys.
+  bool lists_cheaply() const;
+
   const void* identity() const noexcept { return state_.get(); }
 
   /// A handle that sees the keys which begin with `prefix`, such as "a//b/", each without it. A

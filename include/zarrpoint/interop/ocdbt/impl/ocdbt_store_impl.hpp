@@ -76,6 +76,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> ocdbt_store::open(const store_key
       .at("open " + describe(key));
 }
 
+ZARRPOINT_INLINE bool ocdbt_store::lists_cheaply() const { return state_->files->lists_cheaply(); }
+
 ZARRPOINT_INLINE std::string ocdbt_store::describe(const store_key& key) const {
   const std::string database = state_->files->describe();
   const std::string whole = prefix_.value_or("") + std::string(key.str());
