@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 from safetensors.numpy import save_file
-from support import FAILED, GOLDEN, OK, Case, random_array, run
+from support import FAILED, GOLDEN, NO, OK, UNVERIFIED, Case, random_array, run
 
 ORBAX = GOLDEN / "orbax"
 
@@ -64,6 +64,38 @@ class Orbax(Case):
         self.assertEqual(len(info["arrays"]), 18)
         values = run("cat", ORBAX / "aggregate", "c/a", "--json").stdout
         self.assertEqual(json.loads(values), [[0, 3, 6, 9], [12, 15, 18, 21]])
+
+    def test_every_leaf_is_there_whatever_its_name(self):
+        for case in ("odd-names", "odd-names-zarr3"):
+            source, made = ORBAX / case, self.folder / case
+            names = [array["name"] for array in self.json("inspect", source)["arrays"]]
+            self.assertEqual(len(names), 14)
+            self.assertIn("scale%2Fema", names)
+            self.assertEqual(self.json("verify", source)["arrays"], 14)
+            for target in ("m.safetensors", "m.zarr"):
+                self.expect(OK, "convert", source, self.folder / f"{case}-{target}")
+                self.assertEqual(len(self.json("inspect", self.folder / f"{case}-{target}")["arrays"]), 14)
+            self.expect(OK, "diff", source, self.folder / f"{case}-m.zarr")
+            self.assertFalse(made.exists())
+
+    def test_a_leaf_refuses_only_itself(self):
+        source = ORBAX / "own-handler"
+        self.assertIn(b"my.Point", self.expect(UNVERIFIED, "verify", source).stdout)
+        self.assertIn("--skip", self.refused("convert", source, self.folder / "m.safetensors"))
+        self.expect(OK, "convert", source, self.folder / "m.safetensors", "--skip", "p")
+        self.assertEqual(len(self.json("inspect", self.folder / "m.safetensors")["arrays"]), 2)
+        # What the handler wrote is compared.
+        shutil.copytree(source, self.folder / "c")
+        self.expect(OK, "diff", source, self.folder / "c")
+        (self.folder / "c/p.point/v.txt").write_text("8")
+        self.assertIn(b"stored bytes", self.expect(NO, "diff", source, self.folder / "c").stdout)
+        # An array that is gone.
+        shutil.copytree(ORBAX / "pytree-files-zarr2", self.folder / "gone")
+        shutil.rmtree(self.folder / "gone/params.mask")
+        done = self.expect(NO, "verify", self.folder / "gone")
+        self.assertIn(b"params.mask is missing", done.stdout)
+        self.assertIn(b"FAULTY", done.stdout)
+        self.expect(OK, "cat", self.folder / "gone", "params/ids")
 
     def test_convert_from_everything_and_back(self):
         tensors = {

@@ -165,6 +165,10 @@ TEST_CASE("orbax: a step that lost its _METADATA is damaged, and no older one is
     CHECK(lost.failure().code == errc::corrupt);
     CHECK(contains(lost.failure(), "5/state: its _METADATA is missing"));
   }
+  fs::remove_all(root + "/5/state");
+  CHECK(opened(root).failure().code == errc::corrupt);
+  CHECK(contains(opened(root + ":state").failure(), "its item \"state\" is missing"));
+  CHECK(opened(root + ":extra"));
   CHECK(opened(root + "/1"));
   fs::copy(golden + "in-text", made / "c", fs::copy_options::recursive);
   fs::remove(made / "c/_METADATA");

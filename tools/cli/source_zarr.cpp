@@ -153,8 +153,7 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     made.fault = std::move(opened).failure();
     // What a file of another format holds and this library has no elements for: it says why.
     const zp::node* const reason = made.attributes.find(zp::detail::unread_member);
-    if (made.fault->code == zp::errc::unsupported && reason != nullptr && !made.spec &&
-        reason->if_string() != nullptr)
+    if (reason != nullptr && !made.spec && reason->if_string() != nullptr)
       made.fault->message = *reason->if_string();
     arrays_.emplace_back();
   }

@@ -83,6 +83,27 @@ ZARRPOINT_INLINE result<std::optional<found_tree>> item_of(const stored_place& s
   return std::optional(found_tree{{step.store, std::move(key)}, items[0]});
 }
 
+/// Refuses a step that tells of an item which is not there, so that no older step is taken for it.
+/// Errors: `corrupt`.
+ZARRPOINT_INLINE result<void> check_items(const stored_place& step,
+                                          const std::vector<std::string>& names,
+                                          std::string_view wanted) {
+  ZARRPOINT_TRY(key, step.key.child("_CHECKPOINT_METADATA"));
+  ZARRPOINT_TRY(text, get(step.store, key, std::uint64_t{1} << 20));
+  if (!text || text->empty()) return {};
+  ZARRPOINT_TRY(facts, read_checkpoint_facts(*text).at(step.store.describe(key)));
+  const node::object* const items = facts.item_handlers.if_object();
+  if (items == nullptr) return {};
+  for (const node::member& item : *items) {
+    const bool is_there = std::find(names.begin(), names.end(), item.key) != names.end();
+    if (is_there || (!wanted.empty() && item.key != wanted)) continue;
+    return error{errc::corrupt, step.store.describe(step.key) + ": its item " +
+                                    v0::detail::in_quotes(item.key) +
+                                    " is missing, and _CHECKPOINT_METADATA tells of it"};
+  }
+  return {};
+}
+
 ZARRPOINT_INLINE error no_tree(const stored_place& directory, std::string_view item) {
   const std::string place = directory.store.describe(directory.key);
   if (!item.empty())
@@ -164,6 +185,7 @@ ZARRPOINT_INLINE result<found_tree> find_tree(const stored_place& directory,
     ZARRPOINT_TRY(beneath, detail::finished_beneath(step));
     ZARRPOINT_TRY(found, detail::item_of(step, beneath, item));
     if (found) return found_tree{found->place, name + "/" + found->path};
+    ZARRPOINT_CHECK(detail::check_items(step, beneath, item));
   }
   return detail::no_tree(directory, item);
 }
