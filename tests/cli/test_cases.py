@@ -86,12 +86,74 @@ class Consolidated(Case):
         self.expect(NO, "verify", self.folder / "in")
 
 
+class Elements(Case):
+    def test_chunks_under_the_other_separator(self):
+        """ome-zarr-py #343, #245; n5-zarr #14."""
+        encoding = {"name": "v2", "separator": "/"}
+        array = zarr.create_array(
+            self.folder / "in", shape=(4, 4), chunks=(2, 2), dtype="i4", zarr_format=2, chunk_key_encoding=encoding
+        )
+        array[...] = 5
+        document = json.loads((self.folder / "in/.zarray").read_text())
+        document["dimension_separator"] = "."
+        (self.folder / "in/.zarray").write_text(json.dumps(document))
+        done = self.expect(UNVERIFIED, "verify", self.folder / "in")
+        self.assertIn(b"NOT VERIFIED", done.stdout)
+        self.assertIn(b"separator", done.stdout)
+
+    def v2_array(self, kind, fill):
+        (self.folder / "in").mkdir()
+        text = f'{{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"{kind}","compressor":null,"filters":null,"order":"C","fill_value":{fill}}}'
+        (self.folder / "in/.zarray").write_text(text)
+        (self.folder / "in/0").write_bytes(np.array([1, 2], kind).tobytes())
+
+
 class Pickles(Case):
     def test_conjugates_and_negatives(self):
         """pytorch #81690, safetensors #831: views that torch.load makes again."""
         self.assertEqual(self.json("cat", CASES / "conj.pt", "c"), [[1, -2], [3, 1]])
         self.assertEqual(self.json("cat", CASES / "conj.pt", "n"), [-1, -3])
         self.expect(OK, "verify", CASES / "conj.pt")
+
+    def test_quantised_tensors(self):
+        """sentence-transformers #2923: their data are neither lost nor the same without a word."""
+        a, b = CASES / "quantised_a.pt", CASES / "quantised_b.pt"
+        self.assertIn(self.expect(None, "diff", a, b).returncode, (NO, FAILED))
+        status = self.expect(None, "verify", a).returncode
+        converted = self.expect(None, "convert", a, self.folder / "out.zarr")
+        if status == UNVERIFIED:
+            self.assertTrue(converted.returncode == FAILED or b'"q"' in converted.stderr, converted.stderr)
+        else:
+            self.assertEqual(status, OK)
+            self.assertEqual(self.json("cat", a, "q"), np.arange(12.0).reshape(3, 4).tolist())
+        self.assertEqual(self.json("cat", a, "w"), np.arange(12.0).reshape(3, 4).tolist())
+
+    def test_a_subclass(self):
+        """optimum-quanto #100, pytorch/ao #3800, safetensors #515."""
+        listed = {array["name"]: array for array in self.json("inspect", CASES / "subclass.pt")["arrays"]}
+        out = self.folder / "out.safetensors"
+        if listed["a"]["dtype"] == "float32":
+            self.assertEqual(self.json("cat", CASES / "subclass.pt", "a"), [0, 1, 2])
+            self.expect(OK, "convert", CASES / "subclass.pt", out)
+            self.assertEqual(load_file(out)["a"].tolist(), [0, 1, 2])
+        else:
+            self.assertIn("unread", listed["a"]["attributes"])
+            self.expect(UNVERIFIED, "verify", CASES / "subclass.pt")
+            self.expect(FAILED, "convert", CASES / "subclass.pt", out)
+        self.assertEqual(self.json("cat", CASES / "subclass.pt", "w"), [1, 1])
+
+    def test_before_pytorch_1_6(self):
+        """candle #1348, #2666; burn #3605."""
+        self.assertEqual(self.json("cat", CASES / "legacy.pt", "w"), [0, 1, 2, 3, 4, 5])
+        self.expect(OK, "verify", CASES / "legacy.pt")
+
+    def test_names_that_are_no_keys(self):
+        """orbax #304: one of them refuses only itself, if at all."""
+        self.assertEqual(self.json("cat", CASES / "names_control.pt", "a"), [1, 1])
+        arrays = self.json("inspect", CASES / "names_control.pt")["arrays"]
+        self.assertEqual({array.get("attributes", {}).get("original_name", array["name"]) for array in arrays}, {"a", "x\ny"})
+        shapes = {tuple(array["shape"]) for array in self.json("inspect", CASES / "names_numbers.pt")["arrays"]}
+        self.assertEqual(shapes, {(2,), (1,)})
 
 
 class Weights(Case):
