@@ -158,7 +158,7 @@ TEST_CASE("what is not JSON is refused") {
         std::pair("{\"a\":1\n\n;",
                   "line 3, column 1: expected ',' or '}' after a member, found \";\""),
         std::pair("[\"\\ud800x\"]",
-                  "line 1, column 8: expected the second half of a surrogate pair, found \"0\""),
+                  "line 1, column 8: expected both halves of a surrogate pair, found \"0\""),
         std::pair("{}\n]", "line 2, column 1: expected nothing more, found \"]\""),
         std::pair("007", "line 1, column 2: expected no digit after a leading 0, found \"0\"")}) {
     CHECK(error_of(text) == "corrupt: JSON: " + std::string(says));
@@ -184,6 +184,56 @@ TEST_CASE("duplicate keys are refused and named") {
   for (int i = 0; i < 20000; ++i) many += "\"" + std::to_string(i) + "\":0,";
   CHECK(parse(many + "\"x\":0}").has_value());
   CHECK(error_of(many + "\"777\":0}") == "corrupt: JSON: duplicate key \"777\"");
+}
+
+TEST_CASE("keep_text: what a node cannot hold is text in its place") {
+  const auto read = [](std::string_view text) { return parse(text, {.keep_text = true}); };
+  const auto text_of = [&](std::string_view text) {
+    const auto parsed = read(text);
+    return parsed ? dump_json(*parsed) : error_of(text);
+  };
+  CHECK(text_of("[18446744073709551616]") == R"(["18446744073709551616"])");
+  CHECK(text_of("-9223372036854775809") == R"("-9223372036854775809")");
+  CHECK(text_of("[18446744073709551615, 1e999]") == R"([18446744073709551615,"1e999"])");
+  CHECK(text_of(R"(["a\ud800b", "\uDC00", "\ud800\ud83d\ude00"])") ==
+        R"(["a\\ud800b","\\uDC00","\\ud800)"
+        "\xf0\x9f\x98\x80\"]");
+  CHECK(text_of(R"("\ud800\u0041")") == R"("\\ud800A")");
+  // What is not JSON is an error all the same.
+  for (const char* text :
+       {"01", "1e", R"("\ud800\u00")", R"("\ud8)", R"("\ud800)", "\"\xed\xa0\x80\""}) {
+    CAPTURE(text);
+    CHECK(read(text).failure().code == errc::corrupt);
+  }
+}
+
+TEST_CASE("keep_twice: an object that has a key twice is its text, where that is asked for") {
+  const auto text_of = [](std::string_view text, const json_limits& how) {
+    const auto parsed = parse(text, how);
+    return parsed ? dump_json(*parsed) : to_string(parsed.failure());
+  };
+  const json_limits all{.keep_twice = true};
+  CHECK(text_of(R"({"b": [{"a":1, "a":{}}], "c":2})", all) ==
+        R"({"b":[{"duplicate_keys":"{\"a\":1, \"a\":{}}"}],"c":2})");
+  CHECK(text_of(R"({"a":{"x":1,"x":2},"a":3})", all) ==
+        R"({"duplicate_keys":"{\"a\":{\"x\":1,\"x\":2},\"a\":3}"})");
+  // Elsewhere than in attributes a document contradicts itself.
+  const json_limits attributes{.keep_text = true};
+  CHECK(text_of(R"({"attributes":{"a":1,"a":2},"x":[]})", attributes) ==
+        R"({"attributes":{"duplicate_keys":"{\"a\":1,\"a\":2}"},"x":[]})");
+  CHECK(text_of(R"({"m":{"g/.zattrs":{"a":[{"b":1,"b":2}]}}})", attributes) ==
+        R"({"m":{"g/.zattrs":{"a":[{"duplicate_keys":"{\"b\":1,\"b\":2}"}]}}})");
+  for (const char* text :
+       {R"({"attributes":{},"shape":[1],"shape":[2]})", R"({"attributes":1,"attributes":2})",
+        R"({"attributes":{"a":1},"m":{"a":1,"a":2}})", R"([{"a":1,"a":2}])"}) {
+    CAPTURE(text);
+    CHECK(parse(text, attributes).failure().code == errc::corrupt);
+  }
+  CHECK(text_of(R"({"attributes":{"a":1,"a":2}})", {}) == "corrupt: JSON: duplicate key \"a\"");
+  std::string deep = R"({"a":1,"a":2})";
+  for (int i = 0; i < 60; ++i) deep = R"({"a":)" + deep + R"(,"a":0})";
+  CHECK(text_of(deep, all).size() > 2 * deep.size() / 2);
+  CHECK(parse(R"({"a":1,"a":2)", all).failure().code == errc::corrupt);
 }
 
 TEST_CASE("the decimal point of a locale is not that of JSON") {

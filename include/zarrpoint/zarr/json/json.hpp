@@ -17,8 +17,8 @@ class json_member;
 /// The JSON document `text` (RFC 8259, UTF-8) as a `node`. Strict but for the bare tokens `NaN`,
 /// `Infinity` and `-Infinity`, which `limits` may forbid. Errors: `corrupt` with the line and
 /// column when it is not JSON, and when it has a key twice; `out_of_range` for an integer beyond 64
-/// bits, `resource_limit` when it exceeds a limit. A member that is `wanted` is left to its reader
-/// where that takes the text.
+/// bits (`limits` may have the text of both instead), `resource_limit` when it exceeds a limit. A
+/// member that is `wanted` is left to its reader where that takes the text.
 result<node> parse_json(bytes_view text, const json_limits& limits = {},
                         detail::json_member* wanted = nullptr);
 

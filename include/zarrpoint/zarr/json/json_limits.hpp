@@ -24,6 +24,13 @@ struct json_limits {
   /// Whether the bare tokens `NaN`, `Infinity` and `-Infinity` are numbers. JSON has none, but
   /// zarr-python writes them in attributes.
   bool allow_nan_literals = true;
+  /// Whether text stands for what a `node` cannot hold, in place of an error: an integer beyond 64
+  /// bits and a number too large for a double are strings of their digits, half of a surrogate pair
+  /// is its escape. In members called `attributes` or `.zattrs` it is as if `keep_twice` was set.
+  bool keep_text = false;
+  /// Whether an object that has a key twice is one with the member `duplicate_keys`, a string of
+  /// its JSON.
+  bool keep_twice = false;
 
   constexpr std::size_t node_limit() const noexcept {
     return max_nodes != 0 ? max_nodes : std::max<std::size_t>(max_bytes / 12, 4096);

@@ -162,11 +162,12 @@ class json_reader {
   template <class Integer>
   bool read_integer(const char* from, node& out) {
     Integer value = 0;
-    if (std::from_chars(from, at_, value).ec != std::errc()) return too_large(from);
+    if (std::from_chars(from, at_, value).ec != std::errc()) return too_large(from, true, out);
     out = node(value);
     return true;
   }
-  bool too_large(const char* from);
+  /// No `node` holds this number: it is its text, or an error.
+  bool too_large(const char* from, bool is_integer, node& out);
 
   const char* begin_;
   const char* at_;
@@ -181,6 +182,8 @@ class json_reader {
   json_member* wanted_;
   std::optional<error> failure_;
   bool takes_nan_;
+  bool keeps_text_;
+  bool keeps_twice_;  ///< at this place
   bool passed_wanted_ = false;
   bool is_behind_ = false;  ///< the member of the root that has the one that is wanted has ended
   bool gave_up_ = false;

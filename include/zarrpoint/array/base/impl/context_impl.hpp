@@ -18,7 +18,8 @@ ZARRPOINT_INLINE store_table default_store_table() { return default_stores::tabl
 
 ZARRPOINT_INLINE json_limits document_limits(const limits& limit) noexcept {
   constexpr std::size_t small = std::size_t{16} << 10;
-  json_limits out{.max_bytes = limit.metadata_bytes};
+  // What nobody asks for keeps no array from being read.
+  json_limits out{.max_bytes = limit.metadata_bytes, .keep_text = true};
   if (limit.memory == SIZE_MAX) return out;
   out.max_nodes = out.node_limit();
   out.max_bytes = std::min(out.max_bytes, small + limit.memory / 8);

@@ -27,7 +27,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 ZARRPOINT_INLINE result<std::optional<node>> parse_stored_text(bytes_view text,
                                                                const std::string& where,
                                                                const limits& limit) {
-  ZARRPOINT_TRY(document, parse_json(text, document_limits(limit)).at(where));
+  json_limits most = document_limits(limit);
+  most.keep_twice = where.ends_with(".zattrs");
+  ZARRPOINT_TRY(document, parse_json(text, most).at(where));
   return std::optional<node>(std::move(document));
 }
 

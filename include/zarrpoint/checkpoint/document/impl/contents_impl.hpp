@@ -94,7 +94,9 @@ class contents_reader {
   }
 
   result<node> parse(std::string_view path, bytes_view text, commit_reader* commit) const {
-    return parse_json(text, document_limits(how_.limit), commit).at(store_.describe(key_of(path)));
+    json_limits most = document_limits(how_.limit);
+    most.keep_twice = path.ends_with(".zattrs");
+    return parse_json(text, most, commit).at(store_.describe(key_of(path)));
   }
 
   /// A metadata document, or nothing.

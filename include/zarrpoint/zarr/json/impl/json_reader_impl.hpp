@@ -40,7 +40,9 @@ ZARRPOINT_INLINE json_reader::json_reader(std::string_view text, const json_limi
       memory_left_(memory_),
       looks_left_(2 * text.size()),
       wanted_(wanted),
-      takes_nan_(limits.allow_nan_literals) {}
+      takes_nan_(limits.allow_nan_literals),
+      keeps_text_(limits.keep_text),
+      keeps_twice_(limits.keep_twice) {}
 
 ZARRPOINT_INLINE bool json_reader::fail(errc code, std::string message) {
   if (!failure_) failure_ = error{code, std::move(message)};
@@ -130,17 +132,21 @@ ZARRPOINT_INLINE bool json_reader::read_escape(std::string& out, bool plain) {
   }
   char32_t code = 0;
   if (!read_hex4(code)) return false;
-  if (code >= 0xd800 && code < 0xdc00) {  // the first of a pair
+  const char* const last = at_;
+  if (code >= 0xd800 && code < 0xdc00 && rest().substr(1).starts_with("\\u")) {
     char32_t second = 0;
-    if (end_ - at_ < 3 || at_[1] != '\\' || at_[2] != 'u')
-      return wrong("expected the second half of a surrogate pair");
     at_ += 2;
     if (!read_hex4(second)) return false;
-    if (second < 0xdc00 || second > 0xdfff)
-      return wrong("expected the second half of a surrogate pair");
-    code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+    if (second >= 0xdc00 && second <= 0xdfff) {
+      code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
+    } else {
+      at_ = last;  // an escape of its own
+    }
   }
-  return append_code_point(out, code) || wrong("expected the first half of a surrogate pair");
+  if (append_code_point(out, code)) return true;
+  if (!keeps_text_) return wrong("expected both halves of a surrogate pair");
+  out.append(last - 5, 6);
+  return true;
 }
 
 ZARRPOINT_INLINE bool json_reader::read_hex4(char32_t& out) {
@@ -246,7 +252,10 @@ ZARRPOINT_INLINE std::size_t json_reader::values_to_come() noexcept {
 }
 
 ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) {
+  const char* const begin = at_ - 1;
   const std::size_t first = members_.size();
+  const bool keeps_twice = keeps_twice_;
+  bool has_twice = false;
   // Hostile text that repeats a key is not kept to its end.
   std::size_t check_at = 64;
   if (!take('}')) {
@@ -254,6 +263,7 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       std::string key;
       skip_space();
       if (!read_string(key, false) || !expect(':', "expected ':' after a key")) return false;
+      if (keeps_text_ && (key == "attributes" || key.ends_with(".zattrs"))) keeps_twice_ = true;
       node value;
       const bool on_path = matched != no_path && key == wanted_->path_[matched];
       if (on_path && matched + 1 == wanted_->path_.size()) {
@@ -268,18 +278,24 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       } else if (matched == 0) {
         is_behind_ = passed_wanted_;
       }
+      keeps_twice_ = keeps_twice;
       if (!append(members_, first, {std::move(key), std::move(value)})) return false;
       const bool is_last = !take(',');
       if (is_last && !expect('}', "expected ',' or '}' after a member")) return false;
       if (is_last || count == check_at) {
-        if (const std::string* twice = duplicate_key(members_.data() + first, count))
-          return fail(errc::corrupt, "duplicate key " + in_quotes(*twice));
+        if (const std::string* twice = duplicate_key(members_.data() + first, count)) {
+          if (!keeps_twice || passed_wanted_)  // what is wanted is never text
+            return fail(errc::corrupt, "duplicate key " + in_quotes(*twice));
+          has_twice = true;
+        }
         check_at *= 8;
       }
       if (is_last) break;
     }
   }
-  return close(members_, first, out);
+  if (!close(members_, first, out)) return false;
+  if (has_twice) out = node(node::object{{"duplicate_keys", std::string(begin, at_)}});
+  return true;
 }
 
 ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
@@ -364,14 +380,18 @@ ZARRPOINT_INLINE bool json_reader::read_double(const char* from, node& out) {
     out = node(value);
     return true;
   }
-  return fail(errc::corrupt, "number " + in_quotes(std::string_view(from, at_).substr(0, 40)) +
-                                 " is too large for a double");
+  return too_large(from, false, out);
 }
 
-ZARRPOINT_INLINE bool json_reader::too_large(const char* from) {
-  return fail(errc::out_of_range, "integer " +
-                                      in_quotes(std::string_view(from, at_).substr(0, 40)) +
-                                      " does not fit in 64 bits");
+ZARRPOINT_INLINE bool json_reader::too_large(const char* from, bool is_integer, node& out) {
+  const std::string_view text(from, at_);
+  if (keeps_text_) {
+    out = node(std::string(text));
+    return true;
+  }
+  const std::string shown = in_quotes(text.substr(0, 40));
+  return is_integer ? fail(errc::out_of_range, "integer " + shown + " does not fit in 64 bits")
+                    : fail(errc::corrupt, "number " + shown + " is too large for a double");
 }
 
 }}}  // namespace zarrpoint::v0::detail
