@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
+
 namespace configuration_test {
 
 namespace zp = zarrpoint;
@@ -24,12 +27,20 @@ TEST_CASE("configuration_reader: objects with known members, and null for none")
 }
 
 TEST_CASE("configuration_reader: members by kind") {
-  const zp::node given(
-      zp::node::object{{"flag", true}, {"number", 7}, {"text", "x"}, {"fraction", 7.5}});
+  const zp::node given(zp::node::object{{"flag", true},
+                                        {"number", 7},
+                                        {"text", "x"},
+                                        {"fraction", 7.5},
+                                        {"whole", -3.0},
+                                        {"huge", 1e300},
+                                        {"nan", std::nan("")}});
   const configuration_reader reader =
-      configuration_reader::open(given, {"flag", "number", "text", "fraction"}).value();
+      configuration_reader::open(given,
+                                 {"flag", "number", "text", "fraction", "whole", "huge", "nan"})
+          .value();
   CHECK(reader.boolean("flag").value() == true);
   CHECK(reader.integer("number", 0, 7).value() == 7);
+  CHECK(reader.integer("whole", -3, 0).value() == -3);
   CHECK(reader.text("text").value() == "x");
   CHECK(reader.find("fraction")->to_double() == 7.5);
 
@@ -40,6 +51,9 @@ TEST_CASE("configuration_reader: members by kind") {
   CHECK_FALSE(reader.boolean("number"));
   CHECK_FALSE(reader.integer("fraction", 0, 10));
   CHECK_FALSE(reader.integer("flag", 0, 10));
+  CHECK_FALSE(reader.integer("whole", 0, 10));
+  CHECK_FALSE(reader.integer("huge", INT64_MIN, INT64_MAX));
+  CHECK_FALSE(reader.integer("nan", INT64_MIN, INT64_MAX));
   CHECK_FALSE(reader.text("number"));
   CHECK(reader.integer("number", 8, 9).failure().message ==
         "\"number\" is not an integer from 8 to 9");

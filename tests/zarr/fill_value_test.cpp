@@ -305,6 +305,33 @@ TEST_CASE("v2: numbers in quotes") {
   CHECK_FALSE(detail::parse_fill_value(node("NaN"), int32, 2));
 }
 
+TEST_CASE("v2: bare NaN, a list of one number, bytes that are not base64") {
+  using enum dtype_kind;
+  const auto read = [](const char* text, const dtype& type, int format) {
+    return detail::parse_fill_value(node_of(text), type, format);
+  };
+  CHECK(bits_of(read("NaN", float32, 2).value()) == 0x7fc00000);
+  CHECK(bits_of(read("-Infinity", float64, 2).value()) == 0xfff0000000000000);
+  CHECK(bits_of(read("[[NaN]]", float16, 2).value()) == 0x7e00);
+  CHECK(bits_of(read("[-32767]", int32, 2).value()) == 0xffff8001);
+  CHECK(bits_of(read(R"(["7"])", uint8, 2).value()) == 7);
+  CHECK(bits_of(read("[NaN, Infinity]", complex64, 2).value()) == 0x7f8000007fc00000);
+  for (const char* text : {"NaN", "[1]", "[1.5]"}) CHECK_FALSE(read(text, float32, 3));
+  for (const char* text : {"[]", "[1, 2]", "[[]]", "[null]", "[{}]", "NaN"})
+    CHECK_FALSE(read(text, int32, 2));
+  CHECK_FALSE(read("NaN", float4_e2m1fn, 2));
+
+  const dtype one = dtype::null_terminated(1);
+  const dtype three = dtype::null_terminated(3);
+  CHECK(read(R"("\u0000")", one, 2).value() == fill_value::zero(one));
+  CHECK(read(R"("\u0000")", three, 2).value() == fill_value::zero(three));
+  CHECK(as_text(read(R"("x")", one, 2).value().bytes()) == "x");
+  CHECK(as_text(read(R"("YQ==")", one, 2).value().bytes()) == "a");
+  CHECK_FALSE(read(R"("xyz")", one, 2));
+  CHECK_FALSE(read(R"("\u0000")", one, 3));
+  CHECK_FALSE(read(R"("\u0000")", dtype::raw(1), 2));
+}
+
 TEST_CASE("from C++ values") {
   CHECK(fill_value::of(1.5F) ==
         detail::parse_fill_value(node(1.5), dtype_kind::float32, 3).value());

@@ -11,6 +11,7 @@
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/fill_number.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <charconv>
 #include <cmath>
@@ -57,8 +58,11 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_fill(const node& value, const
                                                         int zarr_format) {
   if (value.is_number()) {
     const double number = *value.to_double();
-    // A bare NaN token is not JSON; where it is tolerated, in attributes, it means less.
-    if (!std::isfinite(number)) return corrupt("NaN and Infinity must be strings");
+    if (!std::isfinite(number)) {
+      // A bare NaN is not JSON, but zarr-python 3.0.0 and 3.0.1 wrote it.
+      if (zarr_format != 2) return corrupt("NaN and Infinity must be strings");
+      return parse_float_text(dump_json(value), type, zarr_format);
+    }
     // Without a zero, TensorStore's default of 0.0 is the smallest number there is.
     if (number == 0 && type.kind() == dtype_kind::float8_e8m0fnu) return std::uint64_t{0};
     return float_bits(type, number);
@@ -128,10 +132,14 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_time_fill(const node& value) {
   return corrupt("must be an integer or \"NaT\"");
 }
 
-/// Zarr v2: a number in quotes, as zarr-python 2 wrote it where it was given so.
-ZARRPOINT_INLINE std::optional<node> number_in_quotes(const node& value, int zarr_format) {
+/// Zarr v2: a number in quotes, as zarr-python 2 wrote it where it was given so, or in a list, as
+/// netCDF-C 4.8.0 wrote it.
+ZARRPOINT_INLINE std::optional<node> wrapped_number(const node& value, int zarr_format) {
+  if (zarr_format != 2) return std::nullopt;
+  if (const node::array* const list = value.if_array(); list != nullptr && list->size() == 1)
+    return list->front();
   const std::string* const text = value.if_string();
-  if (zarr_format != 2 || text == nullptr) return std::nullopt;
+  if (text == nullptr) return std::nullopt;
   json_limits strict;
   strict.allow_nan_literals = false;
   auto parsed = parse_json(as_bytes(std::string_view(*text)), strict);
@@ -142,7 +150,7 @@ ZARRPOINT_INLINE std::optional<node> number_in_quotes(const node& value, int zar
 /// One number that is not complex, or a time.
 ZARRPOINT_INLINE result<std::uint64_t> parse_scalar_fill(const node& value, const dtype& type,
                                                          int zarr_format) {
-  if (const auto number = number_in_quotes(value, zarr_format))
+  if (const auto number = wrapped_number(value, zarr_format))
     return parse_scalar_fill(*number, type, zarr_format);
   if (type.kind() == dtype_kind::bool_) return parse_bool_fill(value);
   if (type.is_integer()) return parse_integer_fill(value, type);

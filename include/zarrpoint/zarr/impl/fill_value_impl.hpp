@@ -154,8 +154,13 @@ ZARRPOINT_INLINE result<void> parse_element_fill(const node& value, const dtype&
     case dtype_kind::null_terminated_bytes: {
       if (value == node(0)) return {};  // numpy's zero, written by zarr-python 2
       const bool short_ok = type.kind() == dtype_kind::null_terminated_bytes;
-      ZARRPOINT_TRY(bytes, parse_bytes_fill(value, type.size(), short_ok));
-      std::copy_n(as_bytes(std::string_view(bytes)).data(), bytes.size(), to);
+      result<std::string> bytes = parse_bytes_fill(value, type.size(), short_ok);
+      // netCDF-C writes the bytes themselves, such as "\u0000".
+      const std::string* const text = value.if_string();
+      if (!bytes && zarr_format == 2 && short_ok && text != nullptr && text->size() <= type.size())
+        bytes = *text;
+      if (!bytes) return std::move(bytes).failure();
+      std::memcpy(to, bytes->data(), bytes->size());
       return {};
     }
     default: return parse_number_fill(value, type, zarr_format, to);

@@ -42,7 +42,12 @@ ZARRPOINT_INLINE result<std::optional<std::int64_t>> configuration_reader::integ
     std::string_view key, std::int64_t low, std::int64_t high) const {
   const node* const found = find(key);
   if (found == nullptr) return std::optional<std::int64_t>();
-  const std::optional<std::int64_t> value = found->to_int64();
+  std::optional<std::int64_t> value = found->to_int64();
+  // Some writers have 3.0 for 3.
+  const double number = found->to_double().value_or(0.5);
+  if (!value && number > -0x1p53 && number < 0x1p53 &&
+      number == static_cast<double>(static_cast<std::int64_t>(number)))
+    value = static_cast<std::int64_t>(number);
   if (value && *value >= low && *value <= high) return value;
   return wrong(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
 }

@@ -34,7 +34,7 @@ ZARRPOINT_INLINE result<node> integer_option(const node& options, std::string_vi
                                              std::int64_t otherwise) {
   const node* value = options.find(key);
   if (value == nullptr) return node(otherwise);
-  const auto number = value->to_int64();
+  const auto number = integral_int64(*value);
   if (!number) return corrupt(in_quotes(key) + " must be an integer");
   return node(*number);
 }
