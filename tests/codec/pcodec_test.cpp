@@ -275,19 +275,33 @@ TEST_CASE("pcodec: the configuration is that of numcodecs") {
   const node told = zp::parse_json(zp::as_bytes(text)).value();
   CHECK(codec_of<zp::pcodec_codec>(told).configuration() == told);
   CHECK(codec_of<zp::pcodec_codec>(node{}).configuration() == zp::pcodec_codec{}.configuration());
-  const std::pair<const char*, const char*> refused[] = {
+  CHECK_FALSE(zp::pcodec_codec::from_configuration(node(node::object{{"levels", 3}})));
+  // What only another writer knows is read with and kept, and nothing is written so.
+  const zp::tensor_spec spec{zp::dtype_kind::int64, {300}};
+  std::vector<std::int64_t> values(300);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i);
+  const byte_string elements = bytes_of(values);
+  const byte_string stored = encoded({}, elements, spec);
+  const std::pair<const char*, const char*> foreign[] = {
       {R"({"level":13})", "level"},
+      {R"({"delta_spec":"no_op"})", "delta_spec"},
       {R"({"mode_spec":"try_dict"})", "\"mode_spec\" is not \"auto\" or \"classic\""},
       {R"({"delta_spec":1})", "delta_spec"},
       {R"({"paging_spec":"exact"})", "paging_spec"},
       {R"({"delta_encoding_order":8})", "delta_encoding_order"},
       {R"({"equal_pages_up_to":0})", "equal_pages_up_to"},
   };
-  for (const auto& [members, part] : refused) {
-    const auto made =
-        zp::pcodec_codec::from_configuration(zp::parse_json(zp::as_bytes(members)).value());
-    REQUIRE_FALSE(made);
-    CHECK(mentions(made.failure().message, part));
+  for (const auto& [members, part] : foreign) {
+    CAPTURE(members);
+    const node given = zp::parse_json(zp::as_bytes(members)).value();
+    const auto codec = codec_of<zp::pcodec_codec>(given);
+    CHECK(codec.configuration() == given);
+    byte_string room(codec.encoded_bound(spec));
+    zp::codec_workspace scratch;
+    REQUIRE(codec.decode(stored, zp::dense_view(room.data(), spec), scratch));
+    CHECK(byte_string(room.begin(), room.begin() + 2400) == elements);
+    const auto written = codec.encode(zp::dense_view(elements.data(), spec), room, scratch);
+    CHECK(mentions(written.failure().message, part));
   }
   for (const zp::dtype_kind kind : {zp::dtype_kind::bool_, zp::dtype_kind::bfloat16})
     CHECK(zp::pcodec_codec{}.resolve({kind, {3}}).failure().code == zp::errc::unsupported);

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,6 +27,8 @@ struct pcodec_codec {
   delta delta_spec = delta::automatic;       ///< lookbacks are read, and not written
   std::optional<int> delta_encoding_order;   ///< 0 to 7; nothing: chosen for each chunk
   std::uint64_t equal_pages_up_to = 262144;  ///< numbers of a chunk of pco
+  /// A configuration with values that only other writers know. It is read with, and not written.
+  node foreign{};
 
   static result<pcodec_codec> from_configuration(const node& configuration);
   node configuration() const;

@@ -45,12 +45,10 @@ inline result<pco_type> pcodec_type(const tensor_spec& chunk) {
   return *type;
 }
 
-}  // namespace detail
-
-ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(
-                            configuration, {"level", "mode_spec", "delta_spec", "paging_spec",
-                                            "delta_encoding_order", "equal_pages_up_to"}));
+/// What this writer takes.
+ZARRPOINT_INLINE result<pcodec_codec> pcodec_settings(const configuration_reader& reader) {
+  using mode = pcodec_codec::mode;
+  using delta = pcodec_codec::delta;
   pcodec_codec out;
   ZARRPOINT_TRY(level, reader.integer("level", 0, 12));
   if (level) out.level = static_cast<int>(*level);
@@ -69,7 +67,26 @@ ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const nod
   return out;
 }
 
+ZARRPOINT_INLINE result<configuration_reader> pcodec_reader(const node& configuration) {
+  return configuration_reader::open(
+      configuration, {"level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order",
+                      "equal_pages_up_to"});
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const node& configuration) {
+  ZARRPOINT_TRY(reader, detail::pcodec_reader(configuration));
+  auto known = detail::pcodec_settings(reader);
+  if (known) return known;
+  // No member matters to who reads.
+  pcodec_codec out;
+  out.foreign = configuration;
+  return out;
+}
+
 ZARRPOINT_INLINE node pcodec_codec::configuration() const {
+  if (!foreign.is_null()) return foreign;
   return node::object{
       {"level", level},
       {"mode_spec", detail::pcodec_modes[static_cast<std::size_t>(mode_spec)]},
@@ -112,6 +129,10 @@ ZARRPOINT_INLINE result<std::uint64_t> pcodec_codec::encoded_size(const host_vie
 
 ZARRPOINT_INLINE result<std::size_t> pcodec_codec::encode(const host_view& from, mutable_bytes to,
                                                           codec_workspace& scratch) const {
+  if (!foreign.is_null()) {
+    ZARRPOINT_TRY(reader, detail::pcodec_reader(foreign));
+    ZARRPOINT_CHECK(detail::pcodec_settings(reader));
+  }
   ZARRPOINT_TRY(type, detail::pcodec_type(from.spec()));
   ZARRPOINT_TRY(bytes, byte_count(from.spec()));
   const std::byte* data = from.data;
