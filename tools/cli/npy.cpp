@@ -45,6 +45,7 @@ class literal {
   }
   std::optional<std::string_view> string() {
     skip_blanks();
+    if (text_.starts_with("u'") || text_.starts_with("u\"")) text_.remove_prefix(1);  // of Python 2
     if (text_.empty() || (text_[0] != '\'' && text_[0] != '"')) return std::nullopt;
     const std::size_t end = text_.find(text_[0], 1);
     if (end == text_.npos) return std::nullopt;
@@ -180,9 +181,11 @@ char kind_letter(const zp::dtype& type) {
 
 }  // namespace
 
+bool begins_npy(zp::bytes_view file) { return as_text(file).starts_with(magic); }
+
 zp::result<npy_header> parse_npy(zp::bytes_view file) {
-  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  if (!text.starts_with(magic)) return broken("it does not begin with \\x93NUMPY");
+  const std::string_view text = as_text(file);
+  if (!begins_npy(file)) return broken("it does not begin with \\x93NUMPY");
   if (text.size() < 10) return broken("it is cut short");
   const auto byte = [&](std::size_t i) {
     return std::uint32_t{static_cast<unsigned char>(text[i])};

@@ -34,6 +34,8 @@ struct npy_header {
 /// Bytes of a file that `parse_npy` must be given: all of the header, if the file has as many.
 inline constexpr std::size_t npy_header_limit = std::size_t{1} << 20;
 
+bool begins_npy(zp::bytes_view file);
+
 /// Errors: `corrupt`; `unsupported` naming the descr (objects, structures, dates and so on).
 zp::result<npy_header> parse_npy(zp::bytes_view file);
 

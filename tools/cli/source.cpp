@@ -105,7 +105,7 @@ zp::result<source_pointer> open_by_content(const std::string& path, const zp::co
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), head.size()));
   ZARRPOINT_CHECK(file->read(0, zp::mutable_bytes(head).first(size)));
   const std::string_view text(reinterpret_cast<const char*>(head.data()), size);
-  if (text.starts_with("\x93NUMPY")) return open_npy(path);
+  if (text.starts_with("\x93NUMPY")) return open_npy(path, how);
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
   if (text.starts_with("GGUF")) return open_zarr(path, how);
@@ -153,7 +153,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   // By name first, so that a damaged file is told what is wrong with it.
   if (path.ends_with(".safetensors")) return open_safetensors(path);
   if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
-  if (path.ends_with(".npy")) return open_npy(path);
+  if (path.ends_with(".npy")) return open_npy(path, how);
   if (path.ends_with(".npz")) return open_npz(path, how);
   if (path.ends_with(".zip")) return open_zip(path, how);
   const std::string name = file_name(path);

@@ -200,7 +200,7 @@ zp::result<source_pointer> open_source(const std::string& path, const zp::contex
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);
 zp::result<source_pointer> open_safetensors(const std::string& path);
 zp::result<source_pointer> open_safetensors_index(const std::string& path);
-zp::result<source_pointer> open_npy(const std::string& path);
+zp::result<source_pointer> open_npy(const std::string& path, const zp::context& how);
 zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how);
 
 /// Whether `name` is `node`, or lies beneath it; every name does beneath the empty one.

@@ -57,30 +57,57 @@ entry entry_of(std::string name, const npy_header& header) {
   return out;
 }
 
+/// One array, or those that `numpy.save` wrote one after another, which are called 0, 1 and so on.
 class npy_source final : public source {
  public:
-  npy_source(std::string path, zp::mapping file, const npy_header& header, raw_elements elements)
-      : path_(std::move(path)), file_(std::move(file)), elements_(std::move(elements)) {
+  npy_source(std::string path, zp::mapping file) : path_(std::move(path)), file_(std::move(file)) {
     format_ = "npy";
-    entries_.push_back(entry_of("", header));
   }
 
-  zp::result<void> read(std::size_t, const zp::selection& part,
+  zp::result<void> open(const zp::context& how) {
+    const std::size_t most = how.limit.memory / (4 * (sizeof(entry) + sizeof(raw_elements)));
+    for (zp::bytes_view rest = file_.bytes(); !rest.empty() || arrays_.empty();) {
+      if (arrays_.size() == most)
+        return zp::error{zp::errc::resource_limit, "more arrays one after another than --memory"};
+      const auto added = add(rest);
+      if (!added && arrays_.empty()) return added;
+      ZARRPOINT_CHECK(zp::result<void>(added).at("array " + std::to_string(arrays_.size())));
+    }
+    if (arrays_.size() == 1) entries_[0].name.clear();
+    return {};
+  }
+
+  zp::result<void> read(std::size_t index, const zp::selection& part,
                         const zp::mutable_host_view& into) const override {
-    return elements_.read(part, into).at(path_);
+    return arrays_[index].read(part, into).at(path_);
   }
-  zp::result<std::optional<zp::host_view>> lend(std::size_t) const override {
-    return elements_.lend().at(path_);
+  zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override {
+    return arrays_[index].lend().at(path_);
   }
-  zp::result<std::uint64_t> stored_bytes(std::size_t) const override {
-    return file_.bytes().size();
-  }
+  zp::result<std::uint64_t> stored_bytes(std::size_t index) const override { return sizes_[index]; }
   void verify(verification& to) const override { verify_by_reading(*this, path_, to); }
 
  private:
+  /// The array at the beginning of `rest`, which then begins behind it.
+  zp::result<void> add(zp::bytes_view& rest) {
+    ZARRPOINT_TRY(header, parse_npy(rest));
+    ZARRPOINT_TRY(bytes, header.data_bytes());
+    zp::bytes_view behind;
+    const std::uint64_t size = header.data_offset + bytes;  // of a file: no overflow
+    if (size < rest.size() && begins_npy(rest.subspan(static_cast<std::size_t>(size))))
+      behind = rest.subspan(static_cast<std::size_t>(size));
+    ZARRPOINT_TRY(elements, elements_of(header, rest.first(rest.size() - behind.size())));
+    sizes_.push_back(rest.size() - behind.size());
+    entries_.push_back(entry_of(std::to_string(arrays_.size()), header));
+    arrays_.push_back(std::move(elements));
+    rest = behind;
+    return {};
+  }
+
   std::string path_;
   zp::mapping file_;
-  raw_elements elements_;
+  std::vector<raw_elements> arrays_;
+  std::vector<std::uint64_t> sizes_;
 };
 
 class npz_source final : public source {
@@ -235,16 +262,12 @@ class npz_source final : public source {
 
 }  // namespace
 
-zp::result<source_pointer> open_npy(const std::string& path) {
+zp::result<source_pointer> open_npy(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(file, open_file(path));
-  const auto open = [&]() -> zp::result<source_pointer> {
-    ZARRPOINT_TRY(mapped, bytes_of(file));
-    ZARRPOINT_TRY(header, parse_npy(mapped.bytes()));
-    ZARRPOINT_TRY(elements, elements_of(header, mapped.bytes()));
-    return source_pointer(
-        std::make_unique<npy_source>(path, std::move(mapped), header, std::move(elements)));
-  };
-  return open().at(path);
+  ZARRPOINT_TRY(mapped, bytes_of(file).at(path));
+  auto made = std::make_unique<npy_source>(path, std::move(mapped));
+  ZARRPOINT_CHECK(made->open(how).at(path));
+  return source_pointer(std::move(made));
 }
 
 zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how) {
