@@ -35,6 +35,7 @@ class OldWriters(Case):
             ("<f4", float("-inf"), floats, [1, 2, "-Infinity", "-Infinity"]),
             ("<f4", [0.5], floats, [1, 2, 0.5, 0.5]),
             ("<i4", [-32767], np.array([1, 2], "<i4").tobytes(), [1, 2, -32767, -32767]),
+            ("<f4", 10**20, floats, [1, 2, 1e20, 1e20]),
             ("|S1", "\0", texts, ["a", "b", "", ""]),
             ("|S1", "x", texts, ["a", "b", "x", "x"]),
             ("|S1", "YQ==", texts, ["a", "b", "a", "a"]),
@@ -116,7 +117,7 @@ class Attributes(Case):
         self.assertEqual(info["attributes"], {"duplicate_keys": self.TWICE})
         self.assertEqual(self.json("cat", path, "x"), [0, 1, 2])
         self.text("verify", path)
-        out = path.with_suffix(".out")
+        out = path.with_name(f"{path.name}-copy")
         self.text("convert", path, out)
         self.assertEqual(self.json("inspect", out)["arrays"][0]["attributes"], self.KEPT)
 
@@ -156,7 +157,7 @@ class Attributes(Case):
         self.check_again()
 
     def check_again(self):
-        (self.folder / "z.out").rename(self.folder / "first.out")
+        (self.folder / "z-copy").rename(self.folder / "first-copy")
         self.check(self.folder / "z")
 
     def test_elsewhere_a_name_twice_is_a_contradiction(self):

@@ -320,6 +320,16 @@ TEST_CASE("v2: bare NaN, a list of one number, bytes that are not base64") {
   for (const char* text : {"[]", "[1, 2]", "[[]]", "[null]", "[{}]", "NaN"})
     CHECK_FALSE(read(text, int32, 2));
   CHECK_FALSE(read("NaN", float4_e2m1fn, 2));
+  // What the reader of documents makes of 1e20 without an exponent.
+  for (const int format : {2, 3}) {
+    CHECK(bits_of(read(R"("100000000000000000000")", float32, format).value()) == 0x60ad78ec);
+    CHECK(bits_of(read(R"("-100000000000000000000")", float64, format).value()) ==
+          0xc415af1d78b58c40);
+    for (const char* text : {R"("100000000000000000000e")", R"("NaNNaNNaNNaNNaNNaNNaNNaN")",
+                             R"("[1000000000000000000]")"})
+      CHECK_FALSE(read(text, float32, format));
+    CHECK_FALSE(read(R"("100000000000000000000")", int64, format));
+  }
 
   const dtype one = dtype::null_terminated(1);
   const dtype three = dtype::null_terminated(3);
@@ -329,7 +339,7 @@ TEST_CASE("v2: bare NaN, a list of one number, bytes that are not base64") {
   CHECK(as_text(read(R"("YQ==")", one, 2).value().bytes()) == "a");
   CHECK_FALSE(read(R"("xyz")", one, 2));
   CHECK_FALSE(read(R"("\u0000")", one, 3));
-  CHECK_FALSE(read(R"("\u0000")", dtype::raw(1), 2));
+  CHECK_FALSE(read(R"("\u0000")", dtype::raw_bytes(1), 2));
 }
 
 TEST_CASE("from C++ values") {

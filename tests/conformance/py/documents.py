@@ -53,8 +53,12 @@ def documents():
     yield "unknown storage transformer", v3(storage_transformers=[{"name": "x"}]), False
     yield "`attributes: null`", v3(attributes=None), True
     yield "NaN in the attributes", v3(attributes={"x": float("nan")}), True
+    yield "an integer beyond 64 bits in the attributes", v3(attributes={"x": 2**100}), True
+    yield "half of a surrogate pair in the attributes", v3(attributes={"x": "\ud800"}), True
+    yield "gzip with level `3.0`", v3(codecs=[LITTLE, codec("gzip", level=3.0)]), True
     yield "no `fill_value`", v3(fill_value=...), False
     yield "`fill_value: null`", v3(fill_value=None), False
+    yield "`fill_value: NaN`", v3(fill_value=float("nan")), False
     yield "no `node_type`", v3(node_type=...), False
     yield "`data_type` as `{\"name\": \"float32\"}`", v3(data_type={"name": "float32"}), True
     yield "unknown `data_type`", v3(data_type="float128"), False
@@ -73,6 +77,9 @@ def documents():
     yield "v2: no `order`", v2(order=...), False
     yield "v2: no `fill_value`", v2(fill_value=...), False
     yield "v2: `fill_value: null`", v2(fill_value=None), True
+    yield "v2: `fill_value: NaN`", v2(fill_value=float("nan")), True
+    yield "v2: `fill_value: [1.0]`", v2(fill_value=[1.0]), True
+    yield "v2: gzip with level `3.0`", v2(compressor={"id": "gzip", "level": 3.0}), True
     yield "v2: unknown compressor", v2(compressor={"id": "x"}), False
     yield "v2: pickle", v2(dtype="|O", filters=[{"id": "pickle", "protocol": 5}], fill_value=0), False
     yield "v2: dtype without byte order", v2(dtype="f4"), False

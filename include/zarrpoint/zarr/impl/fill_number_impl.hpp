@@ -51,6 +51,11 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_text(const std::string& text,
     if (type.is_below_byte()) bits &= (std::uint64_t{1} << type.bits()) - 1;
     return bits;
   }
+  // JavaScript writes 1e20 as an integer, which `json_limits::keep_text` leaves as its digits.
+  if (text.size() > 19) {
+    const auto digits = parse_json(as_bytes(std::string_view(text + ".0")));
+    if (digits && digits->is_number()) return float_bits(type, *digits->to_double());
+  }
   return corrupt(in_quotes(text) + " is not a number");
 }
 
