@@ -81,6 +81,15 @@ def folder_with(name):
     return make
 
 
+def folder_of(files):
+    def make(path):
+        for name, content in files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(content)
+
+    return make
+
+
 def tensors(**arrays):
     return lambda path: save_file(arrays, path)
 
@@ -112,6 +121,9 @@ def starred(path):
 ONE = {"x.npy": npy(np.zeros(2))}
 CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("other directories of checkpoints", folder_with("metadata.json"), "inspect FILE"),
+    ("N5", folder_of({"attributes.json": b'{"n5":"2.0.0"}'}), "inspect FILE"),
+    ("checkpoints of DeepSpeed, as a whole", folder_of({"global_step7/mp_rank_00_model_states.pt": b""}), "inspect FILE"),
+    ("old checkpoints of Megatron-LM, as a whole", folder_of({"mp_rank_00/model_optim_rng.pt": b""}), "inspect FILE"),
     ("HDF5", file(b"\x89HDF\r\n\x1a\n"), "inspect FILE"),
     ("GGUF files of version 1", file(b"GGUF\x01\0\0\0" + bytes(16)), "inspect FILE"),
     ("pickles", file(pickle.dumps({"x": 1}, 2)), "inspect FILE"),

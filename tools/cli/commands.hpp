@@ -64,7 +64,7 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how);
 
 struct diff_arguments {
   std::string a, b;
-  double tolerance = 0;
+  std::optional<double> tolerance;  ///< none: bit by bit
   bool json = false;
 };
 exit_status run_diff(const diff_arguments& of, const zp::context& how);

@@ -68,7 +68,8 @@ double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 class block_comparison {
  public:
   /// `items` are those of both, if they are arrays of vectors.
-  block_comparison(double tolerance, const std::optional<vector_items>& items, value_difference& to)
+  block_comparison(std::optional<double> tolerance, const std::optional<vector_items>& items,
+                   value_difference& to)
       : tolerance_(tolerance), items_(items), to_(to) {}
 
   void run(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
@@ -82,7 +83,7 @@ class block_comparison {
       for (std::size_t i = 0; i < a.size(); ++i, x += size, y += size) {
         if (std::memcmp(x, y, size) == 0) continue;
         const double apart = distance(load<T>(x), load<T>(y));
-        if (tolerance_ > 0 && (apart <= tolerance_ || both_nan<T>(x, y))) continue;
+        if (tolerance_ && (apart <= *tolerance_ || are_equal<T>(x, y))) continue;
         if (to_.count++ == 0) remember(a.type(), {x, y}, first + i);
         to_.largest = larger(apart, to_.largest);
       }
@@ -90,9 +91,11 @@ class block_comparison {
   }
 
  private:
+  /// As numbers: 0.0 and -0.0, infinities of a sign, and any two NaN.
   template <class T>
-  static bool both_nan(const std::byte* x, const std::byte* y) {
-    return load<T>(x) != load<T>(x) && load<T>(y) != load<T>(y);
+  static bool are_equal(const std::byte* x, const std::byte* y) {
+    const T a = load<T>(x), b = load<T>(y);
+    return a == b || (a != a && b != b);
   }
 
   void compare_text(const zp::tensor& a, const zp::tensor& b, std::uint64_t first) {
@@ -127,7 +130,7 @@ class block_comparison {
     append_plain(to_.b, at.second, {type, items_});
   }
 
-  const double tolerance_;
+  const std::optional<double> tolerance_;
   const std::optional<vector_items> items_;
   value_difference& to_;
 };
@@ -374,6 +377,26 @@ class comparison {
     return tell_values(name, a, found);
   }
 
+  /// Two texts that differ, as far as a line has room: from a little before the first difference.
+  static std::pair<std::string, std::string> shown(std::string_view a, std::string_view b) {
+    constexpr std::size_t most = 60;
+    constexpr std::size_t before = 20;
+    std::size_t from = 0;
+    if (std::max(columns(a), columns(b)) > most) {
+      const auto ends = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+      const auto same = static_cast<std::size_t>(ends.first - a.begin());
+      from = same > before ? same - before : 0;
+      const auto is_inside = [&](std::string_view text) {
+        return from < text.size() && (static_cast<unsigned char>(text[from]) & 0xc0U) == 0x80;
+      };
+      while (from > 0 && (is_inside(a) || is_inside(b))) --from;
+    }
+    const auto cut = [&](std::string_view text) {
+      return (from > 0 ? "…" : "") + cut_to(text.substr(std::min(from, text.size())), most);
+    };
+    return {cut(a), cut(b)};
+  }
+
   zp::result<void> tell_values(const std::string& name, const entry& of,
                                const value_difference& found) {
     const zp::dims& shape = of.spec->shape;
@@ -388,7 +411,8 @@ class comparison {
     std::string line = std::to_string(found.count) + " of " + std::to_string(total) +
                        (total == 1 ? " value differs" : " values differ");
     if (found.comparable) line += ", by at most " + shortest(found.largest);
-    line += "; first at " + shape_text(place) + ": " + found.a + " | " + found.b;
+    const auto [a, b] = shown(found.a, found.b);
+    line += "; first at " + shape_text(place) + ": " + a + " | " + b;
     zp::node json = zp::node::object{{"differing", found.count}, {"values", total}};
     if (found.comparable) json.set("largest_difference", number_node(found.largest));
     json.set("first", to_node(place));

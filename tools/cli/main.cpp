@@ -299,8 +299,9 @@ struct command_line {
                        [this](const zp::context& how) { return run_diff(diff, how); });
     to->add_option("A", diff.a, "The one")->required();
     to->add_option("B", diff.b, "The other")->required();
-    to->add_option("--tolerance", diff.tolerance,
-                   "Values differ only if |a - b| is larger (default 0: bit by bit)")
+    to->add_option(
+          "--tolerance", diff.tolerance,
+          "Values differ only if |a - b| is larger; 0 for equal values (default: bit by bit)")
         ->check([](const std::string& text) -> std::string {
           double value = -1;
           return CLI::detail::lexical_cast(text, value) && value >= 0
@@ -387,6 +388,15 @@ exit_status run(int count, char** words) {
   return status;
 }
 
+/// Which option follows the symbolic link that an error tells of.
+std::string_view link_advice(std::string_view message) {
+  if (message.find("links are not followed") != message.npos)
+    return "; --follow-links follows those that stay in the directory, --follow-links=anywhere all";
+  if (message.find("a symbolic link leads out of the store") != message.npos)
+    return "; --follow-links=anywhere follows it";
+  return {};
+}
+
 }  // namespace
 
 exit_status fail(const zp::error& failure) {
@@ -394,8 +404,9 @@ exit_status fail(const zp::error& failure) {
     std::fprintf(stderr, "zarrpoint: interrupted\n");
     return exit_status::stopped;
   }
-  std::fprintf(stderr, "%s %s\n", painted_error("zarrpoint:", paint::red).c_str(),
-               escaped(to_string(failure), false).c_str());
+  std::fprintf(
+      stderr, "%s %s\n", painted_error("zarrpoint:", paint::red).c_str(),
+      escaped(to_string(failure) + std::string(link_advice(failure.message)), false).c_str());
   return exit_status::failed;
 }
 

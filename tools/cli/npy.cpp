@@ -181,10 +181,10 @@ char kind_letter(const zp::dtype& type) {
 
 }  // namespace
 
-bool begins_npy(zp::bytes_view file) { return as_text(file).starts_with(magic); }
+bool begins_npy(zp::bytes_view file) { return zp::as_text(file).starts_with(magic); }
 
 zp::result<npy_header> parse_npy(zp::bytes_view file) {
-  const std::string_view text = as_text(file);
+  const std::string_view text = zp::as_text(file);
   if (!begins_npy(file)) return broken("it does not begin with \\x93NUMPY");
   if (text.size() < 10) return broken("it is cut short");
   const auto byte = [&](std::size_t i) {

@@ -10,11 +10,12 @@
 #include <zarrpoint/store/zip/zip_directory.hpp>
 
 #include "files.hpp"
+#include "looks.hpp"
 #include "source_zarr.hpp"
 #include "text.hpp"
 
 #include <algorithm>
-#include <array>
+#include <span>
 
 namespace cli {
 
@@ -62,6 +63,7 @@ zp::result<source_pointer> open_directory(const std::string& path, const zp::con
   if (is_there(path + "/_METADATA") || is_there(path + "/_CHECKPOINT_METADATA") ||
       is_there(path + "/metadata.json"))
     return unsupported(path, "a checkpoint directory without a Zarr array in it");
+  if (auto look = look_of_directory(path)) return *std::move(look);
   return opened;
 }
 
@@ -98,13 +100,17 @@ zp::result<source_pointer> open_zip(const std::string& path, const zp::context& 
   return npz;
 }
 
-/// Formats by how their files begin.
-zp::result<source_pointer> open_by_content(const std::string& path, const zp::context& how) {
+/// How a file begins.
+zp::result<std::string> head_of(const std::string& path) {
   ZARRPOINT_TRY(file, open_file(path));
-  std::array<std::byte, 264> head{};
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), head.size()));
-  ZARRPOINT_CHECK(file->read(0, zp::mutable_bytes(head).first(size)));
-  const std::string_view text(reinterpret_cast<const char*>(head.data()), size);
+  std::string out(static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), 264)), '\0');
+  ZARRPOINT_CHECK(file->read(0, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
+/// Formats by how their files begin.
+zp::result<source_pointer> open_by_content(const std::string& path, std::string_view text,
+                                           const zp::context& how) {
   if (text.starts_with("\x93NUMPY")) return open_npy(path, how);
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
@@ -150,6 +156,8 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
     case path_kind::other: return unsupported(path, "neither a file nor a directory");
     case path_kind::file: break;
   }
+  ZARRPOINT_TRY(head, head_of(path));
+  if (auto found = stand_in(path, head)) return *std::move(found);
   // By name first, so that a damaged file is told what is wrong with it.
   if (path.ends_with(".safetensors")) return open_safetensors(path);
   if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
@@ -160,7 +168,11 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   if (name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zmetadata")
     return zp::error{zp::errc::invalid_argument,
                      path + ": this is a metadata document; give the directory that it is in"};
-  return open_by_content(path, how);
+  if (name.ends_with(".distcp"))
+    return zp::error{
+        zp::errc::invalid_argument,
+        path + ": this is a part of a DCP checkpoint; give the directory that it is in"};
+  return open_by_content(path, head, how);
 }
 
 }  // namespace

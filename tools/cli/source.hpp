@@ -125,6 +125,13 @@ struct block_size {
   }
 };
 
+/// The chunks of an array that are stored, and an element of one that is not: it is the fill value,
+/// as all of those are.
+struct stored_parts {
+  std::vector<zp::box> boxes;
+  zp::dims absent;
+};
+
 /// An open file or hierarchy. Reading is possible from several threads.
 class source {
  public:
@@ -160,6 +167,10 @@ class source {
                                 const zp::mutable_host_view& into) const = 0;
   /// All elements where they lie, verified as `read` does; nothing where that cannot be.
   virtual zp::result<std::optional<zp::host_view>> lend(std::size_t index) const = 0;
+  /// What is stored of it; nothing where that is all, or not known.
+  virtual zp::result<std::optional<stored_parts>> parts(std::size_t) const {
+    return std::optional<stored_parts>();
+  }
   /// Bytes of its objects in the store.
   virtual zp::result<std::uint64_t> stored_bytes(std::size_t index) const = 0;
   virtual void verify(verification& to) const = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "source_zarr.hpp"
 
+#include <zarrpoint/array/chunk_boxes.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
@@ -17,6 +18,7 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
+#include "looks.hpp"
 #include "text.hpp"
 
 #include <algorithm>
@@ -97,9 +99,9 @@ void describe(const zp::array_metadata& metadata, entry& to) {
 
 }  // namespace
 
-zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents,
+zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents contents,
                          const zp::context& how, zp::detail::consolidation_check consolidated)
-    : store_(std::move(store)),
+    : store_(std::move(root.store)),
       how_(how),
       contents_(std::move(contents)),
       differences_(std::move(consolidated.findings)) {
@@ -108,19 +110,24 @@ zarr_source::zarr_source(zp::any_store store, zp::detail::checkpoint_contents co
   warn_of_differences();
   if (contents_.is_changed) warnings_.emplace_back(zp::detail::changed_attributes);
   id_ = contents_.id;
-  bool any_v2 = false;
+  std::set<int> versions{contents_.zarr_format};
   for (const zp::detail::stored_leaf& leaf : contents_.leaves) {
-    any_v2 = any_v2 || leaf.zarr_format == 2;
+    versions.insert(leaf.zarr_format);
     add(leaf, how);
   }
   add_groups();
   tell_names();
   lent_.resize(arrays_.size());
   const bool single = entries_.size() == 1 && entries_[0].name.empty();
-  format_ = std::string("Zarr v") + (any_v2 ? "2" : "3") +
-            (contents_.is_ours() ? " checkpoint of zarrpoint"
-             : single            ? " array"
-                                 : " hierarchy");
+  format_ = root.container;
+  if (format_.empty())
+    format_ = std::string("Zarr ") +
+              (versions.size() > 1    ? "v2 and v3"
+               : versions.contains(2) ? "v2"
+                                      : "v3") +
+              (contents_.is_ours() ? " checkpoint of zarrpoint"
+               : single            ? " array"
+                                   : " hierarchy");
 }
 
 void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& how) {
@@ -255,6 +262,30 @@ zp::result<std::optional<zp::host_view>> zarr_source::lend(std::size_t index) co
   return lent(lent_[index]->elements);
 }
 
+std::optional<zp::box> zarr_source::chunk_box(std::size_t index, const std::string& key) const {
+  const zp::array& array = *arrays_[index];
+  const auto at = array.metadata().keys.parse(key, array.metadata().shape.rank());
+  return at ? zp::chunk_boxes(array).at(*at) : std::nullopt;
+}
+
+zp::result<std::optional<stored_parts>> zarr_source::parts(std::size_t index) const {
+  if (!arrays_[index]) return *entries_[index].fault;
+  const zp::chunk_boxes chunks(*arrays_[index]);
+  ZARRPOINT_TRY(objects, stored_objects(index));
+  stored_parts out;
+  std::set<std::vector<zp::index_t>> there;
+  for (const stored_key& object : objects) {
+    const auto part = chunk_box(index, object.key);
+    if (!part || !there.emplace(part->offset.begin(), part->offset.end()).second) continue;
+    out.boxes.push_back(*part);
+  }
+  if (out.boxes.size() == chunks.size()) return std::optional<stored_parts>();
+  for (std::size_t i = 0;; ++i) {  // no later than behind those that are stored
+    out.absent = chunks[i].offset;
+    if (!there.contains({out.absent.begin(), out.absent.end()})) return std::optional(out);
+  }
+}
+
 zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
   const zp::detail::stored_leaf& leaf = contents_.leaves[index];
   std::uint64_t total = 0;
@@ -264,7 +295,8 @@ zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
   }
   ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
   ZARRPOINT_TRY(objects, list_objects(store_, key));
-  for (const stored_key& object : objects) total += object.size;
+  for (const stored_key& object : objects)
+    if (!arrays_[index] || chunk_box(index, object.key)) total += object.size;
   return total;
 }
 
@@ -309,34 +341,42 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 
 namespace {
 
+/// A hierarchy, and the format that holds it if that is not Zarr's own.
+struct found_place {
+  zp::stored_place place;
+  std::string_view container;
+};
+
 /// Files that are read as hierarchies are told by how they begin; all else by the schemes.
-zp::result<zp::stored_place> place_of(const std::string& path, const zp::context& how) {
+zp::result<found_place> place_of(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(gguf, zp::gguf::find_file(path, how.limit.memory));
-  if (gguf) return *std::move(gguf);
+  if (gguf) return found_place{*std::move(gguf), "GGUF"};
   ZARRPOINT_TRY(archive, zp::torch::find_archive(path, how.limit.memory));
-  if (archive) return *std::move(archive);
-  return how.stores.open(path, {.memory = how.limit.memory});
+  if (archive) return found_place{*std::move(archive), "torch.save"};
+  ZARRPOINT_TRY(place, how.stores.open(path, {.memory = how.limit.memory}));
+  return found_place{std::move(place), format_of_directory(path)};
 }
 
 /// A directory, or what a file of another format or a checkpoint holds.
-zp::result<zp::any_store> open_root(const std::string& path, const zp::context& how) {
+zp::result<zarr_root> open_root(const std::string& path, const zp::context& how) {
   ZARRPOINT_TRY(at, place_of(path, how));
-  if (at.key.is_root()) return std::move(at.store);
-  return zp::any_store(zp::prefix_store(std::move(at.store), std::move(at.key)));
+  zp::stored_place& place = at.place;
+  if (place.key.is_root()) return zarr_root{std::move(place.store), at.container};
+  return zarr_root{zp::prefix_store(std::move(place.store), std::move(place.key)), at.container};
 }
 
 }  // namespace
 
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(store, open_root(path, how));
-  ZARRPOINT_TRY(contents, zp::detail::read_contents(store, how));
+  ZARRPOINT_TRY(root, open_root(path, how));
+  ZARRPOINT_TRY(contents, zp::detail::read_contents(root.store, how));
   zp::detail::consolidation_check consolidated;
-  if (!contents.is_ours() && (contents.is_told || store.lists_cheaply())) {
-    ZARRPOINT_TRY(found, zp::detail::check_consolidated(store, contents, how));
+  if (!contents.is_ours() && (contents.is_told || root.store.lists_cheaply())) {
+    ZARRPOINT_TRY(found, zp::detail::check_consolidated(root.store, contents, how));
     consolidated = std::move(found);
   }
-  return source_pointer(
-      std::make_unique<zarr_source>(store, std::move(contents), how, std::move(consolidated)));
+  return source_pointer(std::make_unique<zarr_source>(std::move(root), std::move(contents), how,
+                                                      std::move(consolidated)));
 }
 
 namespace {
@@ -366,6 +406,7 @@ class lenient_walk {
     }
     std::sort(out_.leaves.begin(), out_.leaves.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
+    if (!out_.leaves.empty()) out_.zarr_format = out_.leaves[0].zarr_format;  // there is no root
     return std::move(out_);
   }
 
@@ -425,9 +466,9 @@ class lenient_walk {
 
 zp::result<source_pointer> open_damaged_zarr(const std::string& path, const zp::context& how,
                                              std::vector<finding>& faults) {
-  ZARRPOINT_TRY(store, open_root(path, how));
-  ZARRPOINT_TRY(contents, lenient_walk(store, how, faults).run());
-  return source_pointer(std::make_unique<zarr_source>(store, std::move(contents), how));
+  ZARRPOINT_TRY(root, open_root(path, how));
+  ZARRPOINT_TRY(contents, lenient_walk(root.store, how, faults).run());
+  return source_pointer(std::make_unique<zarr_source>(std::move(root), std::move(contents), how));
 }
 
 }  // namespace cli

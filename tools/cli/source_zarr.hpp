@@ -12,19 +12,27 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cli {
 
+/// Where a hierarchy is, and the format of what holds it; empty for Zarr itself.
+struct zarr_root {
+  zp::any_store store;
+  std::string_view container;
+};
+
 /// A Zarr hierarchy or a single array.
 class zarr_source final : public source {
  public:
-  zarr_source(zp::any_store store, zp::detail::checkpoint_contents contents, const zp::context& how,
+  zarr_source(zarr_root root, zp::detail::checkpoint_contents contents, const zp::context& how,
               zp::detail::consolidation_check consolidated = {});
 
   zp::result<void> read(std::size_t index, const zp::selection& part,
                         const zp::mutable_host_view& into) const override;
   zp::result<std::optional<zp::host_view>> lend(std::size_t index) const override;
+  zp::result<std::optional<stored_parts>> parts(std::size_t index) const override;
   zp::result<std::uint64_t> stored_bytes(std::size_t index) const override;
   void verify(verification& to) const override;
   zp::node stored_form(std::size_t index) const override;
@@ -44,6 +52,8 @@ class zarr_source final : public source {
 
  private:
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
+  /// The part of an array that an object has; nothing for an object that is no chunk of it.
+  std::optional<zp::box> chunk_box(std::size_t index, const std::string& key) const;
   void add_groups();
   void tell_names();
   void add_missing(std::vector<zp::detail::stored_leaf> missing);

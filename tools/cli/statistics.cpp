@@ -97,14 +97,21 @@ class measurement {
       : from_(from), index_(index), array_(from.entries()[index]), bins_(bins) {}
 
   zp::result<statistics> run() {
-    progress bar("read", 2 * array_.bytes());
-    const auto read = [&](auto&& look) {
-      return for_each_block(from_, index_, whole(array_),
-                            [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-                              look(block);
-                              bar.add(array_.name, byte_count(block.spec()).value_or(0));
-                              return {};
-                            });
+    ZARRPOINT_CHECK(find_parts());
+    progress bar("read", 2 * bytes_);
+    const auto read = [&](auto&& look) -> zp::result<void> {
+      const auto see = [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
+        look(block);
+        bar.add(array_.name, byte_count(block.spec()).value_or(0));
+        return {};
+      };
+      for (const zp::selection& part : parts_)
+        ZARRPOINT_CHECK(for_each_block(from_, index_, part, see));
+      if (absent_ == 0) return {};
+      times_ = absent_;
+      const auto status = for_each_block(from_, index_, fill_, see);
+      times_ = 1;
+      return status;
     };
     if (array_.spec->type.is_variable()) {
       ZARRPOINT_CHECK(read([&](const zp::tensor& block) { look_at_text(block); }));
@@ -130,14 +137,34 @@ class measurement {
   }
 
  private:
+  /// What is read: of an array that is larger than what is compressed of it only what is stored,
+  /// and one element for all the others.
+  zp::result<void> find_parts() {
+    parts_ = {whole(array_)};
+    bytes_ = array_.bytes();
+    if (bytes_ <= sample_limit) return {};
+    ZARRPOINT_TRY(stored, from_.parts(index_));
+    ZARRPOINT_TRY(count, element_count(array_.spec->shape));
+    if (!stored) return {};
+    parts_.clear();
+    absent_ = static_cast<std::uint64_t>(count);
+    for (const zp::box& part : stored->boxes) {
+      absent_ -= static_cast<std::uint64_t>(element_count(part.shape).value_or(0));
+      parts_.emplace_back(part);
+    }
+    bytes_ -= absent_ * memory_size(array_.spec->type);
+    fill_ = zp::box{stored->absent, zp::dims(stored->absent.rank(), 1)};
+    return {};
+  }
+
   void look_at_text(const zp::tensor& block) {
     for (const std::string& text : block.data<std::string>()) {
       out_.shortest =
           out_.count == 0 ? text.size() : std::min<std::uint64_t>(out_.shortest, text.size());
       out_.longest = std::max<std::uint64_t>(out_.longest, text.size());
-      out_.text_bytes += text.size();
-      if (text.empty()) ++out_.zero;
-      ++out_.count;
+      out_.text_bytes += times_ * text.size();
+      if (text.empty()) out_.zero += times_;
+      out_.count += times_;
     }
   }
 
@@ -147,9 +174,10 @@ class measurement {
     const std::byte* const data = block.view().data;
     for (std::size_t i = 0; i < block.size(); ++i) {
       const std::byte* const at = data + i * size;
-      if (std::all_of(at, at + size, [](std::byte b) { return b == std::byte{0}; })) ++out_.zero;
+      if (std::all_of(at, at + size, [](std::byte b) { return b == std::byte{0}; }))
+        out_.zero += times_;
     }
-    out_.count += block.size();
+    out_.count += times_ * block.size();
   }
 
   void first_pass(const zp::tensor& block) {
@@ -158,7 +186,7 @@ class measurement {
     const std::byte* const data = block.view().data;
     for (std::size_t i = 0; i < block.size(); ++i) {
       for (std::size_t b = 0; b < size; ++b)
-        ++byte_counts_[b][static_cast<std::size_t>(data[i * size + b])];
+        byte_counts_[b][static_cast<std::size_t>(data[i * size + b])] += times_;
     }
     count_exponents(block);
     zp::visit_dtype(type, [&]<class T>() {
@@ -169,18 +197,18 @@ class measurement {
         const std::byte* const at = data + i * size;
         const double value = value_of<T>(at);
         if (std::isnan(value)) {
-          ++out_.nan;
+          out_.nan += times_;
         } else if (std::isinf(value)) {
-          ++out_.infinite;
+          out_.infinite += times_;
         } else {
-          ++out_.finite;
-          if (value == 0) ++out_.zero;
+          out_.finite += times_;
+          if (value == 0) out_.zero += times_;
           sum += exact_value<T>(at);
           if (low == nullptr || less<T>(at, low)) low = at;
           if (high == nullptr || less<T>(high, at)) high = at;
         }
       }
-      sum_ += sum;
+      sum_ += sum * static_cast<long double>(times_);
       if (low != nullptr) {
         keep_extreme<T>(low, lowest_, [](auto a, auto b) { return less<T>(a, b); });
         keep_extreme<T>(high, highest_, [](auto a, auto b) { return less<T>(b, a); });
@@ -188,7 +216,7 @@ class measurement {
         out_.max = value_of<T>(highest_.data());
       }
     });
-    out_.count += block.size();
+    out_.count += times_ * block.size();
   }
 
   template <class T, class Before>
@@ -207,14 +235,15 @@ class measurement {
                   block.view().data + i * size, size);
       std::uint64_t bits = 0;
       std::memcpy(&bits, bytes.data(), sizeof bits);
-      ++exponent_counts_[static_cast<std::size_t>(bits >> field.shift) &
-                         (exponent_counts_.size() - 1)];
+      exponent_counts_[static_cast<std::size_t>(bits >> field.shift) &
+                       (exponent_counts_.size() - 1)] += times_;
     }
   }
 
   /// Compresses the first bytes of the array as `convert --codec zstd:1` would, and once more with
   /// the bytes of the elements apart, as blosc's shuffle has them.
   void sample(const zp::tensor& block) {
+    if (times_ != 1) return;
     const std::size_t size = block.type().size();
     const std::size_t bytes = block.size() * size;
     const std::size_t step = std::max<std::size_t>(piece_bytes / size, 1) * size;
@@ -267,9 +296,9 @@ class measurement {
             static_cast<long double>(value) - sum_ / static_cast<long double>(out_.finite);
         squares += apart * apart;
         const double place = range > 0 ? (value / 2 - out_.min / 2) / range * (last + 1) : 0;
-        ++out_.bins[static_cast<std::size_t>(std::clamp(place, 0.0, last))];
+        out_.bins[static_cast<std::size_t>(std::clamp(place, 0.0, last))] += times_;
       }
-      squares_ += squares;
+      squares_ += squares * static_cast<long double>(times_);
     });
   }
 
@@ -277,6 +306,11 @@ class measurement {
   const std::size_t index_;
   const entry& array_;
   const std::size_t bins_;
+  std::vector<zp::selection> parts_;
+  zp::selection fill_;
+  std::uint64_t absent_ = 0;  ///< elements that are not stored
+  std::uint64_t times_ = 1;   ///< that the elements of a block count
+  std::uint64_t bytes_ = 0;   ///< of what is read
   statistics out_;
   long double sum_ = 0, squares_ = 0;
   std::vector<std::byte> lowest_, highest_;
