@@ -97,6 +97,13 @@ void describe(const zp::array_metadata& metadata, entry& to) {
   }
 }
 
+/// The part of an array that an object has; nothing for an object that is no chunk of it.
+std::optional<zp::box> chunk_of(const zp::array& array, const zp::chunk_boxes& chunks,
+                                const std::string& key) {
+  const auto at = array.metadata().keys.parse(key, array.metadata().shape.rank());
+  return at ? chunks.at(*at) : std::nullopt;
+}
+
 }  // namespace
 
 zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents contents,
@@ -262,12 +269,6 @@ zp::result<std::optional<zp::host_view>> zarr_source::lend(std::size_t index) co
   return lent(lent_[index]->elements);
 }
 
-std::optional<zp::box> zarr_source::chunk_box(std::size_t index, const std::string& key) const {
-  const zp::array& array = *arrays_[index];
-  const auto at = array.metadata().keys.parse(key, array.metadata().shape.rank());
-  return at ? zp::chunk_boxes(array).at(*at) : std::nullopt;
-}
-
 zp::result<std::optional<stored_parts>> zarr_source::parts(std::size_t index) const {
   if (!arrays_[index]) return *entries_[index].fault;
   const zp::chunk_boxes chunks(*arrays_[index]);
@@ -275,7 +276,7 @@ zp::result<std::optional<stored_parts>> zarr_source::parts(std::size_t index) co
   stored_parts out;
   std::set<std::vector<zp::index_t>> there;
   for (const stored_key& object : objects) {
-    const auto part = chunk_box(index, object.key);
+    const auto part = chunk_of(*arrays_[index], chunks, object.key);
     if (!part || !there.emplace(part->offset.begin(), part->offset.end()).second) continue;
     out.boxes.push_back(*part);
   }
@@ -295,8 +296,10 @@ zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
   }
   ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
   ZARRPOINT_TRY(objects, list_objects(store_, key));
+  std::optional<zp::chunk_boxes> chunks;
+  if (arrays_[index]) chunks.emplace(*arrays_[index]);
   for (const stored_key& object : objects)
-    if (!arrays_[index] || chunk_box(index, object.key)) total += object.size;
+    if (!chunks || chunk_of(*arrays_[index], *chunks, object.key)) total += object.size;
   return total;
 }
 

@@ -52,8 +52,6 @@ class zarr_source final : public source {
 
  private:
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
-  /// The part of an array that an object has; nothing for an object that is no chunk of it.
-  std::optional<zp::box> chunk_box(std::size_t index, const std::string& key) const;
   void add_groups();
   void tell_names();
   void add_missing(std::vector<zp::detail::stored_leaf> missing);
