@@ -17,6 +17,21 @@ HERE = Path(__file__).parent / "arrays"
 rng = np.random.default_rng(14)
 
 
+def others(told):
+    """What numcodecs sees as integers, and complex numbers, which zarrs takes and numcodecs does not."""
+    import zarrs  # noqa: F401
+
+    counts = (np.cumsum(rng.normal(0, 20, 2 * 360)) + 500).astype("float32").reshape(2, 9, 40)
+    zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
+    for dtype, values in (("complex64", counts[0] + 1j * counts[1]), ("datetime64[s]", counts[0].astype("datetime64[s]"))):
+        name = "v3-" + dtype.split("[")[0]
+        array = zarr.create_array(
+            HERE / name, shape=values.shape, chunks=(4, 25), dtype=dtype, serializer=PCodec(), compressors=None)  # fmt: skip
+        array[:] = values
+        (HERE / f"{name}.bin").write_bytes(values.tobytes())
+        told.append({"case": name, "dtype": dtype})
+
+
 def main():
     told = []
     for version in (2, 3):
@@ -31,6 +46,7 @@ def main():
             array[:] = values
             (HERE / f"{name}.bin").write_bytes(values.tobytes())
             told.append({"case": name, "dtype": dtype})
+    others(told)
     (HERE / "index.json").write_text(json.dumps({"arrays": told}, indent=1) + "\n")
 
 

@@ -19,10 +19,14 @@ ZARRPOINT_INLINE std::optional<pco_type> pco_type_of(const dtype& type) {
     case dtype_kind::float16: return pco_type{9, 2, floating};
     case dtype_kind::uint32: return pco_type{1, 4, unsigned_integer};
     case dtype_kind::int32: return pco_type{3, 4, signed_integer};
-    case dtype_kind::float32: return pco_type{5, 4, floating};
+    case dtype_kind::float32:
+    case dtype_kind::complex64: return pco_type{5, 4, floating};  // its two parts
     case dtype_kind::uint64: return pco_type{2, 8, unsigned_integer};
-    case dtype_kind::int64: return pco_type{4, 8, signed_integer};
-    case dtype_kind::float64: return pco_type{6, 8, floating};
+    case dtype_kind::int64:
+    case dtype_kind::datetime64:
+    case dtype_kind::timedelta64: return pco_type{4, 8, signed_integer};
+    case dtype_kind::float64:
+    case dtype_kind::complex128: return pco_type{6, 8, floating};
     default: return std::nullopt;
   }
 }

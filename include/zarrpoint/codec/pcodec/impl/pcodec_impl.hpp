@@ -118,9 +118,9 @@ inline pco_plan pcodec_plan(const pcodec_codec& codec, const pco_type& type) {
 
 ZARRPOINT_INLINE std::uint64_t pcodec_codec::encoded_bound(const tensor_spec& decoded) const {
   const auto type = detail::pcodec_type(decoded);
-  const auto count = element_count(decoded.shape);
-  if (!type || !count) return UINT64_MAX;
-  return detail::pco_bound(detail::pcodec_plan(*this, *type), static_cast<std::uint64_t>(*count));
+  const auto bytes = byte_count(decoded);
+  if (!type || !bytes) return UINT64_MAX;
+  return detail::pco_bound(detail::pcodec_plan(*this, *type), *bytes / type->size);
 }
 
 ZARRPOINT_INLINE result<std::uint64_t> pcodec_codec::encoded_size(const host_view& from) const {
