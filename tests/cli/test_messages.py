@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""The format is named for what it is, and what is no checkpoint is told what it looks like."""
+"""The format is named for what it is, and what is not a checkpoint is told what it looks like."""
 
 import json
 import os

@@ -84,7 +84,7 @@ class OldWriters(Case):
         self.assertIn("OK", self.text("verify", path))
         self.text("convert", path, self.folder / "a.zarr")
         self.text("diff", path, self.folder / "a.zarr")
-        # One of them that is cut short is an error, and so is what is no array.
+        # One of them that is cut short is an error, and so is what is not an array.
         for bad, why in ((whole.getvalue()[:-1], "array 3: "), (whole.getvalue() + b"x", "array 3: ")):
             path.write_bytes(bad)
             self.assertIn(why, self.refused("inspect", path))

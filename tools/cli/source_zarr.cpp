@@ -97,7 +97,7 @@ void describe(const zp::array_metadata& metadata, entry& to) {
   }
 }
 
-/// The part of an array that an object has; nothing for an object that is no chunk of it.
+/// The part of an array that an object has; nothing for an object that is not a chunk of it.
 std::optional<zp::box> chunk_of(const zp::array& array, const zp::chunk_boxes& chunks,
                                 const std::string& key) {
   const auto at = array.metadata().keys.parse(key, array.metadata().shape.rank());
