@@ -97,6 +97,17 @@ class Orbax(Case):
         self.assertIn(b"FAULTY", done.stdout)
         self.expect(OK, "cat", self.folder / "gone", "params/ids")
 
+    def test_a_chunk_that_is_gone_is_a_fault(self):
+        made = self.folder / "c"
+        options = ("--to", "orbax", "--ocdbt", "off", "--chunk", "params/dense/kernel=2,2", "--shard", "params/dense/kernel=2,2")
+        self.expect(OK, "convert", ORBAX / "pytree-files-zarr2", made, *options)
+        (made / "params.dense.kernel/c/1/1").unlink()
+        report = json.loads(self.expect(NO, "verify", made, "--json").stdout)
+        self.assertEqual([(one["array"], one["key"]) for one in report["findings"]], [("params/dense/kernel", "c/1/1")])
+        shutil.copytree(ORBAX / "pytree-files-zarr2", self.folder / "d")
+        (self.folder / "d/params.mask/0").unlink()
+        self.assertIn(b"Orbax stored every chunk", self.expect(NO, "verify", self.folder / "d").stdout)
+
     def test_convert_from_everything_and_back(self):
         tensors = {
             "layers/0/w": random_array("bfloat16", (7, 10)),
