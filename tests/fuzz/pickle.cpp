@@ -1,17 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A pickle of any bytes, or a file of torch.save, as the first byte says.
+// A pickle of any bytes, or a file of torch.save and its hierarchy, as the first byte says.
 
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -49,6 +51,32 @@ void check_tensor(const pt::file& file, const pt::pickle_value& value) {
           "a view and a copy are the same");
 }
 
+/// All that is shown of a file can be opened and read, or says why not.
+void check_hierarchy(const zp::memory_store& store, const pt::pickle_limits& limits) {
+  const auto made = pt::archive_store::open(store, key("a.pt"), limits);
+  if (!made) return;
+  std::vector<zp::store_key> open{zp::store_key::root()};
+  for (std::size_t seen = 0; !open.empty() && seen < 1000; ++seen) {
+    const zp::store_key at = open.back();
+    open.pop_back();
+    const auto entries = made->list(at);
+    require(entries.has_value(), "what is there can be listed");
+    for (const zp::list_entry& one : *entries) {
+      const zp::store_key below = at.child(one.name).value();
+      if (one.is_prefix) {
+        open.push_back(below);
+        continue;
+      }
+      const auto object = made->open(below);
+      if (!object) continue;
+      require(*object != nullptr, "what is listed is there");
+      if ((*object)->size() > 1 << 20) continue;
+      std::vector<std::byte> bytes(static_cast<std::size_t>((*object)->size()));
+      (void)(*object)->read(0, bytes);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -63,6 +91,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   store.put(key("a.pt"), from.rest()).value();
   const auto file = pt::open(store, key("a.pt"), limits);
   if (!file) return 0;
+  check_hierarchy(store, limits);
   check_value(file->root());
   check_tensor(*file, file->root());
   for (std::size_t i = 0; i < file->root().member_count() && i < 100; ++i)
