@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every way in which PyTorch says in a pickle how a tensor is made again, as files of torch.save.
 
-    torch_rebuild.py FOLDER     writes FOLDER/*.pt and FOLDER/index.json: what torch.load gives
+    torch_rebuild.py FOLDER     writes FOLDER/*.pt, the checkpoint FOLDER/dcp and FOLDER/index.json: what torch.load gives
 
 tests/golden/torch/rebuild was made by PyTorch 2.15.0 and numpy 2 with it.
 """
@@ -16,6 +16,7 @@ import warnings
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint
 
 warnings.simplefilter("ignore")
 FOLDER = pathlib.Path(sys.argv[1])
@@ -181,6 +182,17 @@ def main():
     case("legacy_signs", {"c": pairs.conj(), "w": plain}, **old)
     case("legacy_quantised", {"t": torch.quantize_per_tensor(table, 0.1, 2, torch.qint32), "w": plain}, unread={"t": "torch.qint32"}, **old)
     case("legacy_module", net, weights | {"table/ages": torch.arange(3)}, **old)
+
+    # and from a checkpoint of torch.distributed.checkpoint, which refuses the others
+    state = {}
+    for one in CASES:
+        kind = one["file"].removesuffix(".pt")
+        taken = kind.startswith(("uint", "float8", "conj", "neg")) or kind in ("tensor", "complex32", "parameter", "subclass", "numpy")
+        if taken:
+            state[kind] = torch.load(FOLDER / one["file"], weights_only=False)
+    torch.distributed.checkpoint.save(state, checkpoint_id=FOLDER / "dcp", no_dist=True)
+    inside = {f"{one['file'].removesuffix('.pt')}.{name}": array for one in CASES for name, array in one["arrays"].items()}
+    CASES.append({"file": "dcp", "arrays": {key: array for key, array in inside.items() if key.split(".")[0] in state}, "unread": {}})
 
     text = json.dumps({"torch": torch.__version__, "cases": CASES}, indent=1)
     (FOLDER / "index.json").write_text(text + "\n")

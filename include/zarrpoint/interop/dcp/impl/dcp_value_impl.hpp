@@ -7,6 +7,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
@@ -134,6 +135,10 @@ ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::stri
   if (const auto number = value.to_double()) return scalar_array(*number, "float");
   if (const std::string* const text = value.if_string()) return text_array(*text, false);
   if (torch::is_tensor(value)) return stored_tensor(from, value);
+  if (auto numpy = torch::detail::read_numpy(value)) {
+    ZARRPOINT_TRY(document, document_of(v0::detail::raw_array(numpy->spec, endian::little)));
+    return value_array{std::move(document), std::move(numpy->elements), numpy->spec.shape.rank()};
+  }
   ZARRPOINT_TRY(document, to_node(from, name));
   return text_array(dump_json(document), true);
 }
