@@ -98,6 +98,27 @@ TEST_CASE("each difference between consolidated metadata and the nodes' document
         list{"attributes", "g", "kind", "no_group", "resized", "gone-"});
 }
 
+TEST_CASE("a copy that has the defaults of codecs, which the document leaves out, is the same") {
+  const auto array = [](std::string_view level, std::string_view location) {
+    return R"({"zarr_format":3,"node_type":"array","shape":[2],"data_type":"int8",)"
+           R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},)"
+           R"("chunk_key_encoding":{"name":"default"},"fill_value":0,)"
+           R"("codecs":[{"name":"sharding_indexed","configuration":{"chunk_shape":[1],)"
+           R"("codecs":[{"name":"bytes"},{"name":"zstd","configuration":{"level":)" +
+           std::string(level) + R"(}}],"index_codecs":[{"name":"bytes",)" +
+           R"("configuration":{"endian":"little"}}])" + std::string(location) + "}}]}";
+  };
+  const auto with = [&](const std::string& copy, const std::string& own) {
+    return differing(stored({{"zarr.json", consolidated(R"("a":)" + copy)}, {"a/zarr.json", own}}));
+  };
+  const std::string plain = array("1", "");
+  CHECK(with(array("1,\"checksum\":false", R"(,"index_location":"end")"), plain).empty());
+  CHECK(with(plain, array("1,\"checksum\":false", R"(,"index_location":"end")")).empty());
+  CHECK(with(array("2", ""), plain) == list{"a"});
+  CHECK(with(array("1", R"(,"index_location":"end")"),
+             array("1", R"(,"index_location":"start")")) == list{"a"});
+}
+
 TEST_CASE("consolidated metadata of Zarr v2, those of the root's attributes too") {
   const documents files = {{".zgroup", group_v2},
                            {".zattrs", R"({"r":1})"},

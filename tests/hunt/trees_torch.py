@@ -224,8 +224,12 @@ def leaves_of(value, path, out):
     elif isinstance(value, torch.Tensor) or not has_tensor(value) or odd_choices(value) is not None:
         out.append(leaf_of("/".join(path) if path else "value", value))
     else:
-        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
-            leaves_of(member, [*path, key_text(key)], out)
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        for key in keys:
+            text = key_text(key)
+            if not isinstance(key, str) and isinstance(value, dict) and text in value:
+                text += f" ({type(key).__name__})"  # as a text that is there, too
+            leaves_of(value[key], [*path, text], out)
     return out
 
 

@@ -9,6 +9,7 @@
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/consolidated_v2.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
@@ -37,6 +38,38 @@ ZARRPOINT_INLINE node sorted_value(node value) {
     for (node& one : *items) one = sorted_value(std::move(one));
   }
   return value;
+}
+
+/// Whether the configurations of codecs agree in all members that both have. A program that
+/// consolidates writes the defaults that others leave out, as the `index_location` of a shard.
+inline bool agree(const node& a, const node& b) {
+  if (a.is_null() || b.is_null()) return true;
+  const node::object* const members = a.if_object();
+  if (members != nullptr && b.if_object() != nullptr)
+    return std::all_of(members->begin(), members->end(), [&](const node::member& one) {
+      const node* const other = b.find(one.key);
+      return other == nullptr || agree(one.value, *other);
+    });
+  const node::array* const items = a.if_array();
+  const node::array* const others = b.if_array();
+  if (items == nullptr || others == nullptr) return a == b;
+  return std::equal(items->begin(), items->end(), others->begin(), others->end(), agree);
+}
+
+/// The same array, whatever defaults of its codecs are left out, and with any attributes.
+ZARRPOINT_INLINE bool same_but_for_defaults(const node& a, const node& b) {
+  auto first = parse_array_v3(a);
+  auto second = parse_array_v3(b);
+  if (!first || !second) return false;
+  const auto same = [](const codec_spec& one, const codec_spec& other) {
+    return one.name == other.name && agree(one.configuration, other.configuration);
+  };
+  if (!std::equal(first->codecs.begin(), first->codecs.end(), second->codecs.begin(),
+                  second->codecs.end(), same))
+    return false;
+  first->codecs = second->codecs;
+  first->attributes = second->attributes;
+  return *first == *second;
 }
 
 class consolidation_checker {
@@ -184,7 +217,13 @@ class consolidation_checker {
       if (told.zarr_format == 2) return compare_v2(told, leaf);
       const document_match as_written = compare_documents(told.document, own);
       if (as_written == document_match::same) return as_written;
-      return compare_documents(sorted_value(told.document), sorted_value(own));
+      const document_match in_order =
+          compare_documents(sorted_value(told.document), sorted_value(own));
+      if (in_order != document_match::different || !same_but_for_defaults(told.document, own))
+        return in_order;
+      return same_attributes(told.document.find("attributes"), own.find("attributes"))
+                 ? document_match::same
+                 : document_match::other_attributes;
     };
     const document_match found = match();
     if (found == document_match::same) return;
