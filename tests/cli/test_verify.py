@@ -442,6 +442,19 @@ class Verify(Case):
             self.assertIn(message, said[str(path / name)])
         self.assertIn("hidden/deep/zarr.json, to which no document", said[str(path / "hidden")])
 
+    def test_names_that_no_store_lists_are_told(self):
+        path = self.folder / "z.zarr"
+        root = zarr.create_group(path)
+        root.create_array("w", data=np.arange(3))
+        (path / "a\\b.txt").write_text("x")
+        found = self.json("verify", path)
+        self.assertEqual((found["ok"], found["notes"]), (True, 1))
+        shutil.copytree(path / "w", path / "c\\d")
+        found = self.json("verify", path, status=UNVERIFIED)
+        hidden = [f for f in found["findings"] if f["kind"] == "unverified"]
+        self.assertEqual([f["file"] for f in hidden], [str(path / "c\\d")])
+        self.assertIn("backslash", hidden[0]["message"])
+
     def test_a_damaged_orbax_directory_is_faulty(self):
         """As every other format: exit status 1, and a report."""
         for golden in ("orbax/pytree-ocdbt-zarr3", "orbax/pytree-files-zarr2"):

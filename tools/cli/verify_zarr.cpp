@@ -344,6 +344,7 @@ class stray_finder {
     while (!open.empty() && !to_.stopped()) {
       const std::string group = std::move(open.back());
       open.pop_back();
+      find_no_keys(group);
       for_each_child(group, [&](std::string path, const zp::list_entry& child) {
         if (!child.is_prefix) {
           if (!is_metadata_document(child.name)) add(path, "it is part of no array");
@@ -365,6 +366,27 @@ class stray_finder {
   void add(const std::string& path, std::string text) {
     const auto key = zp::store_key::parse(path);
     to_.add({key ? store_.describe(*key) : path, {}, {}, {}, std::move(text), severity::note});
+  }
+
+  /// A directory may have names that a store cannot list: there may be an array behind one.
+  void find_no_keys(const std::string& group) {
+    const auto key = zp::store_key::parse(group);
+    std::error_code failed;
+    if (!key || !std::filesystem::is_directory(store_.describe(*key), failed)) return;
+    std::filesystem::directory_iterator at(store_.describe(*key), failed);
+    for (; !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
+      const auto named = zp::store_key::parse(at->path().filename().string());
+      if (named) continue;
+      std::error_code unknown;
+      const bool is_node = std::filesystem::exists(at->path() / "zarr.json", unknown) ||
+                           std::filesystem::exists(at->path() / ".zarray", unknown);
+      to_.add({at->path().string(),
+               {},
+               {},
+               {},
+               "it was not looked at: " + named.failure().message,
+               is_node ? severity::unverified : severity::note});
+    }
   }
 
   template <class F>
