@@ -29,7 +29,7 @@ def others(told):
             HERE / name, shape=values.shape, chunks=(4, 25), dtype=dtype, serializer=PCodec(), compressors=None)  # fmt: skip
         array[:] = values
         (HERE / f"{name}.bin").write_bytes(values.tobytes())
-        told.append({"case": name, "dtype": dtype})
+        told.append({"case": name, "dtype": "numpy.datetime64" if "[" in dtype else dtype})
 
 
 def main():
