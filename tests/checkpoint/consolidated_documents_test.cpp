@@ -145,6 +145,20 @@ TEST_CASE("consolidated metadata of Zarr v2, those of the root's attributes too"
   longer.replace(longer.find("[2]"), 3, "[5]");
   CHECK(with(zmetadata(root + a + R"(,"b/.zarray":)" + longer)) == list{"b"});
   CHECK(with(zmetadata("")) == list{"", "a", "b"});
+  // zarr-python writes all members of a compressor, TensorStore not.
+  const auto compressed = [](std::string_view more) {
+    std::string out = array_v2;
+    out.replace(out.find("null"), 4, R"({"id":"zstd","level":1)" + std::string(more) + "}");
+    return out;
+  };
+  const auto copied = [&](const std::string& copy, const std::string& own) {
+    return differing(
+        stored({{".zgroup", group_v2},
+                {".zmetadata", zmetadata(R"(".zgroup":)" + group_v2 + R"(,"a/.zarray":)" + copy)},
+                {"a/.zarray", own}}));
+  };
+  CHECK(copied(compressed(R"(,"checksum":false)"), compressed("")) == list{});
+  CHECK(copied(compressed(""), array_v2) == list{"a"});
 }
 
 TEST_CASE("groups below the root may be consolidated, too") {

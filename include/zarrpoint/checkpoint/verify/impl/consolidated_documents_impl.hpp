@@ -57,9 +57,8 @@ inline bool agree(const node& a, const node& b) {
 }
 
 /// The same array, whatever defaults of its codecs are left out, and with any attributes.
-ZARRPOINT_INLINE bool same_but_for_defaults(const node& a, const node& b) {
-  auto first = parse_array_v3(a);
-  auto second = parse_array_v3(b);
+ZARRPOINT_INLINE bool same_but_for_defaults(result<array_metadata> first,
+                                            result<array_metadata> second) {
   if (!first || !second) return false;
   const auto same = [](const codec_spec& one, const codec_spec& other) {
     return one.name == other.name && agree(one.configuration, other.configuration);
@@ -219,7 +218,8 @@ class consolidation_checker {
       if (as_written == document_match::same) return as_written;
       const document_match in_order =
           compare_documents(sorted_value(told.document), sorted_value(own));
-      if (in_order != document_match::different || !same_but_for_defaults(told.document, own))
+      if (in_order != document_match::different ||
+          !same_but_for_defaults(parse_array_v3(told.document), parse_array_v3(own)))
         return in_order;
       return same_attributes(told.document.find("attributes"), own.find("attributes"))
                  ? document_match::same
@@ -237,11 +237,10 @@ class consolidation_checker {
   static document_match compare_v2(const stored_node& told, const stored_leaf& leaf) {
     const node& own = leaf.document->content();
     if (!same_text(told.document, own) &&
-        !same_text(sorted_value(told.document), sorted_value(own))) {
-      const auto first = parse_array_v2(told.document, nullptr);
-      const auto second = parse_array_v2(own, nullptr);
-      if (!first || !second || *first != *second) return document_match::different;
-    }
+        !same_text(sorted_value(told.document), sorted_value(own)) &&
+        !same_but_for_defaults(parse_array_v2(told.document, nullptr),
+                               parse_array_v2(own, nullptr)))
+      return document_match::different;
     return same_attributes(&told.attributes, &leaf.attributes) ? document_match::same
                                                                : document_match::other_attributes;
   }
