@@ -128,6 +128,27 @@ class Weights(Case):
         self.expect(UNVERIFIED, "verify", file)
         self.assertIn("F9", self.refused("convert", file, self.folder / "o.npz"))
         self.expect(OK, "convert", file, self.folder / "o.npz", "--skip", "new")
+        other = self.folder / "other.safetensors"
+        other.write_bytes(file.read_bytes().replace(b"123", b"124"))
+        self.expect(OK, "diff", file, file)
+        self.expect(NO, "diff", file, other)
+
+    def test_the_index_of_files_of_torch_save(self):
+        files = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
+        for file, version in zip(files, ("1.13.0", "2.15.0")):
+            (self.folder / file).write_bytes((GOLDEN / f"torch/torch-{version}.pt").read_bytes())
+        index = self.folder / "pytorch_model.bin.index.json"
+        names = [one["name"] for one in self.json("inspect", self.folder / files[1])["arrays"]]
+        weights = {name: files[1] for name in names if name != "part"} | {"part": files[0]}
+        index.write_text(json.dumps({"metadata": {"total_size": 5}, "weight_map": weights}))
+        for place in (index, self.folder):
+            self.assertEqual([one["name"] for one in self.json("inspect", place)["arrays"]], names)
+            self.assertEqual(self.json("cat", place, "part")[0], [1, 13])
+            found = self.json("verify", place)
+            self.assertIn('weight_map takes it from "', str(found["findings"]))
+        self.expect(OK, "diff", index, self.folder / files[1])
+        (self.folder / files[0]).unlink()
+        self.assertIn(files[0], self.refused("inspect", self.folder))
 
     def test_files_of_torch_save(self):
         for name in ("torch-1.13.0.pt", "torch-2.15.0.pt"):

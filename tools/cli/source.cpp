@@ -37,8 +37,9 @@ zp::error told(const finding& fault) {
 std::string index_in(const std::string& path) {
   for (const char* const other : {"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"})
     if (is_there(path + '/' + other)) return {};
-  const std::string index = path + "/model.safetensors.index.json";
-  return kind_of(index) == path_kind::file ? index : std::string();
+  for (const char* const name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"})
+    if (kind_of(path + name) == path_kind::file) return path + name;
+  return {};
 }
 
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
@@ -54,8 +55,7 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
-  if (const std::string index = index_in(path); !index.empty())
-    return open_safetensors_index(index);
+  if (const std::string index = index_in(path); !index.empty()) return open_index(index, how);
   auto opened = open_zarr(path, how);
   if (opened || opened.failure().code != zp::errc::not_found) return opened;
   auto loose = open_loose_arrays(path, how);
@@ -132,7 +132,7 @@ zp::result<source_pointer> open_by_content(const std::string& path, std::string_
   if (text.starts_with("\x1f\x8b"))
     return unsupported(path, "gzip files are not supported; decompress it first");
   if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
-  if (text.starts_with('{')) return open_safetensors_index(path);
+  if (text.starts_with('{')) return open_index(path, how);
   return unsupported(path,
                      "unknown format; known are Zarr, checkpoints of Orbax and PyTorch, OCDBT, "
                      "safetensors, GGUF, torch.save, npy and npz");
@@ -160,7 +160,7 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   if (auto found = stand_in(path, head)) return *std::move(found);
   // By name first, so that a damaged file is told what is wrong with it.
   if (path.ends_with(".safetensors")) return open_safetensors(path);
-  if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
+  if (path.ends_with(".safetensors.index.json")) return open_index(path, how);
   if (path.ends_with(".npy")) return open_npy(path, how);
   if (path.ends_with(".npz")) return open_npz(path, how);
   if (path.ends_with(".zip")) return open_zip(path, how);
