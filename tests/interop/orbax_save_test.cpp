@@ -560,7 +560,9 @@ TEST_CASE("orbax save: trees that are none") {
   refused({{{"a", std::string(300, 'x')}, w}}, "255");
   refused({{{"a.b"}, w}, {"a/b", w}}, "Orbax stores leaves");
   refused({{{"a/b"}, w}, {"a/b", w}}, "\"a/b\"");
-  refused({{{"a", "b/c"}, w}, {{"a.b"}, w}}, "Orbax stores leaves");
+  refused({{{"a", "b/c"}, w}, {{"a.b"}, w}}, "Orbax stores leaves", false);
+  refused({{{"a", "b/c"}, "text"}, {{"a.b"}, "text"}}, "Orbax stores leaves");
+  refused({{{"a"}, w}, {{"a/b"}, w}}, "\"a", false);
   refused({{{"a~b"}, "text"}}, "'~'");
   for (const char* const own : {"d", "_METADATA", "manifest.ocdbt", "checkpoint", "_sharding",
                                 "ocdbt.process_7", "array_metadatas", "commit_success.txt"})
@@ -571,6 +573,20 @@ TEST_CASE("orbax save: trees that are none") {
   orbax::save(folder / "yes", {{{"d"}, w}, {{"a~b"}, w}, {{"x/y"}, "text"}}).value();
   CHECK(opened(folder / "yes").value().load<std::vector<float>>("d").value() == w);
   CHECK(opened(folder / "yes").value().load<std::string>("x/y").value() == "text");
+  // There one may begin another, as in Orbax, and is read under a name that is told.
+  const std::vector<float> v = numbers(3, 10);
+  for (const int zarr_format : {2, 3}) {
+    const std::string path = folder / ("begins-" + std::to_string(zarr_format));
+    orbax::save(path, {{{"scale"}, w}, {{"scale/ema"}, v}, {{"w", "a"}, w}, {{"w/a/v"}, v}},
+                {.zarr_format = zarr_format})
+        .value();
+    const auto begins = opened(path).value();
+    CHECK(begins.names() == std::vector<std::string>{"scale", "scale%2Fema", "w/a", "w/a%2Fv"});
+    CHECK(begins.load<std::vector<float>>("scale").value() == w);
+    CHECK(begins.load<std::vector<float>>("scale%2Fema").value() == v);
+    CHECK(begins.load<std::vector<float>>("w/a").value() == w);
+    CHECK(begins.load<std::vector<float>>("w/a%2Fv").value() == v);
+  }
   CHECK(orbax::save(folder / "no", {{"a", w}}, {.zarr_format = 4}).failure().code ==
         errc::invalid_argument);
   CHECK(orbax::save(folder / "no", {{"a", w}}, {.custom_metadata = 3}).failure().code ==

@@ -92,12 +92,13 @@ ZARRPOINT_INLINE result<void> check_neighbours(const tree_leaf* last, const tree
 /// What names may not be beside each other where they are stored, and for our own reader.
 ZARRPOINT_INLINE result<void> check_names(const tree_plan& plan, bool is_ocdbt) {
   if (plan.items.size() == 1 && plan.items[0].told.path.empty()) return {};
-  std::vector<std::string_view> names, stored;
+  std::vector<std::string_view> names, stored, texts;
   for (const planned_item& item : plan.items) {
     names.emplace_back(item.told.name);
     const std::string& storage = item.told.storage;
     if (item.told.is_skipped) continue;
     stored.emplace_back(storage);
+    if (item.told.value_type == "string") texts.emplace_back(storage);
     if (item.told.value_type == "string" && storage.find('~') != storage.npos)
       return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
                       " is a text, for whose path Orbax cannot store a '~'");
@@ -105,10 +106,19 @@ ZARRPOINT_INLINE result<void> check_names(const tree_plan& plan, bool is_ocdbt) 
       return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
                       " would lie where Orbax has a file of its own; save it with ocdbt");
   }
-  ZARRPOINT_CHECK(groups_of(names).transform([](const auto&) {}));
-  return groups_of(stored)
-      .transform([](const auto&) {})
-      .at("where Orbax stores leaves (keys joined by '.')");
+  const char* const where = "where Orbax stores leaves (keys joined by '.')";
+  if (!is_ocdbt) {
+    ZARRPOINT_CHECK(groups_of(names).transform([](const auto&) {}));
+    return groups_of(stored).transform([](const auto&) {}).at(where);
+  }
+  // In a database a key may begin another, but not in the JSON of texts.
+  for (std::vector<std::string_view>* const all : {&names, &stored}) {
+    v0::detail::sort_names(*all);
+    const auto twice = std::adjacent_find(all->begin(), all->end());
+    if (twice != all->end())
+      return bad_tree("two leaves would be " + v0::detail::in_quotes(*twice)).at(where);
+  }
+  return groups_of(texts).transform([](const auto&) {}).at(where);
 }
 
 /// The types that TensorStore has, in memory and on disk as Zarr has them.
