@@ -97,6 +97,29 @@ class Orbax(Case):
         self.assertIn(b"FAULTY", done.stdout)
         self.expect(OK, "cat", self.folder / "gone", "params/ids")
 
+    def test_a_damaged_directory_is_faulty(self):
+        def damaged(source, harm):
+            place = self.folder / f"c{len(list(self.folder.iterdir()))}"
+            shutil.copytree(ORBAX / source, place)
+            harm(place)
+            self.assertIn(b"FAULTY", self.expect(NO, "verify", place).stdout)
+            report = json.loads(self.expect(NO, "verify", place, "--json").stdout)
+            self.assertEqual((report["ok"], report["verdict"]), (False, "faulty"))
+            return report["findings"][0]["message"]
+
+        for source in ("pytree-ocdbt-zarr3", "pytree-ocdbt-zarr2"):
+            said = damaged(source, lambda place: (place / "_METADATA").unlink())
+            self.assertIn("its _METADATA is missing", said)
+            damaged(source, lambda place: (place / "_METADATA").write_text("{"))
+            damaged(source, lambda place: (place / "manifest.ocdbt").unlink())
+            damaged(source, lambda place: (place / "manifest.ocdbt").write_bytes(b"x" * 40))
+            damaged(source, lambda place: shutil.rmtree(place / "d"))
+        said = damaged("manager-composite", lambda place: (place / "5/state/_METADATA").unlink())
+        self.assertIn("5/state", said)
+        damaged("manager-composite", lambda place: shutil.rmtree(place / "5/state"))
+        damaged("in-text", lambda place: (place / "_strings.json").unlink())
+        self.assertIn(b"no such", run("verify", self.folder / "nothing").stderr)
+
     def test_a_chunk_that_is_gone_is_a_fault(self):
         made = self.folder / "c"
         options = ("--to", "orbax", "--ocdbt", "off", "--chunk", "params/dense/kernel=2,2", "--shard", "params/dense/kernel=2,2")
