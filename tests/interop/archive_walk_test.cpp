@@ -66,6 +66,24 @@ TEST_CASE("archive_walk: an object that lies within itself") {
   CHECK(text_of(store, "bag/@object").find("within itself") != std::string::npos);
 }
 
+TEST_CASE("archive_walk: a small pickle that is a large tree is refused, as a cycle is not") {
+  const auto storage = "((X\7\0\0\0storagectorch\nByteStorage\nX\1\0\0\0000X\3\0\0\0cpuK\1tQ"s;
+  const std::string tensor =
+      "ctorch._utils\n_rebuild_tensor_v2\n" + storage + "K\0K\1\x85K\1\x85\x89}tR"s;
+  const auto opened = [&](const std::string& pickle) {
+    return torch::archive_store::open(test::blob_of(
+        test::zip_of({{"a/data.pkl", "\x80\x02" + pickle + "."}, {"a/data/0", "x"}})));
+  };
+  std::string tree = tensor;
+  for (int i = 0; i < 40; ++i) tree += "2\x86";  // a pair of what is there
+  const auto large = opened(tree);
+  REQUIRE_FALSE(large);
+  CHECK(large.failure().code == errc::resource_limit);
+  const any_store cycle = opened("]q\0(h\0"s + tensor + "e").value();
+  CHECK(array::open(cycle, key("1")));
+  CHECK(text_of(cycle, "0").find("within itself") != std::string::npos);
+}
+
 TEST_CASE("archive_walk: what is not read has its storages and its description as bytes") {
   const any_store folder = file_store::open(golden).value();
   const any_store store = torch::archive_store::open(folder, key("quantised.pt")).value();

@@ -139,6 +139,7 @@ class pickle_value {
   /// Its number among all values of the pickle, of which there are `total()`.
   std::size_t index() const noexcept { return at_; }
   std::size_t total() const noexcept { return arena_->items.size(); }
+  /// Any value of the pickle, by its number, which must be less than `total()`.
   pickle_value at(std::size_t index) const {
     return other(static_cast<detail::pickle_index>(index));
   }

@@ -41,7 +41,7 @@ namespace torch {
 class archive_store {
  public:
   /// Errors: those of `torch::open`; `resource_limit` for what is nested deeper than 48 levels, or
-  /// more than four million values.
+  /// more than two million values or half of those that `limits` allows.
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 

@@ -173,6 +173,8 @@ class archive_walk {
         has_elements_(find_elements(from_->root())),
         above_(has_elements_.size(), false),
         placed_objects_(has_elements_.size(), false) {
+    // A value may be there any number of times, and what is made of one takes more than itself.
+    most_placed_ = std::min(std::size_t{1} << 21, std::max<std::size_t>(limits.max_values / 2, 64));
     documents_.max_depth = max_depth;
     documents_.max_values = std::min(documents_.max_values, 2 * limits.max_values);
     documents_.max_text = static_cast<std::size_t>(
@@ -188,7 +190,6 @@ class archive_walk {
 
  private:
   static constexpr std::size_t max_depth = 48;
-  static constexpr std::size_t max_placed = std::size_t{1} << 22;
 
   /// Where a value stands.
   struct where {
@@ -223,7 +224,7 @@ class archive_walk {
 
   result<void> place(const pickle_value& given, const std::string& name, const where& at) {
     const pickle_value value = plain(given);
-    if (at.depth > max_depth || ++placed_ > max_placed)
+    if (at.depth > max_depth || ++placed_ > most_placed_)
       return error{errc::resource_limit, "what it holds is nested too deep, or is too much"};
     const bool has_elements = has_elements_[value.index()];
     // Of what lies within itself a document tells.
@@ -309,6 +310,7 @@ class archive_walk {
     const auto parts = std::count_if(all.begin(), all.end(),
                                      [&](const named_member& one) { return is_part(one.name); });
     above_[dict.index()] = true;
+    placed_ += all.size();
     for (const named_member& one : all) {
       const pickle_value value = dict.member(one.member);
       if (!has_elements_[value.index()]) continue;
@@ -431,6 +433,7 @@ class archive_walk {
     while (!open.empty()) {
       const pickle_value one = value.at(open.back());
       open.pop_back();
+      ++placed_;
       if (!has_elements_[one.index()] || !seen.try_emplace(one.index(), true).second) continue;
       if (const auto id = storage_id_of(one)) {
         if (names.try_emplace(id->name, true).second)
@@ -576,7 +579,8 @@ class archive_walk {
   std::vector<bool> above_;  ///< values that the walk is within
   std::vector<bool> placed_objects_;
   pickle_node_limits documents_;
-  std::size_t placed_ = 0;
+  std::size_t placed_ = 0;  ///< values that the walk came to
+  std::size_t most_placed_ = 0;
 };
 
 ZARRPOINT_INLINE result<void> add_archive(const std::shared_ptr<const file>& from,
