@@ -261,6 +261,16 @@ TEST_CASE("orbax: a leaf of a user's own handler refuses itself only") {
   CHECK(store.list(key("p/c")).value() == std::vector<list_entry>{{"0", false}});
   CHECK(get(any_store(store), key("p/c/0"), 4096).value().value() ==
         std::vector<std::byte>{std::byte{'7'}});
+  // Too many files of its are refused, and the tree is read all the same.
+  const test::temp_directory made;
+  fs::copy(golden + "own-handler", made / "c", fs::copy_options::recursive);
+  for (const char* const folder : {"x", "y"})
+    fs::create_directories((made / "c/p.point/") + folder);
+  for (int i = 0; i < 1001; ++i) test::write_file((made / "c/p.point/x/") + std::to_string(i), "");
+  const auto full = file_store::open(made / "c", {.read_only = true}).value();
+  const auto many = orbax::tree_store::open(full, store_key::root()).value();
+  CHECK(many.list(key("p")).failure().code == errc::resource_limit);
+  CHECK(opened(made / "c").value().load<tensor>("a"));
   // A type that sounds like one of Zarr is none.
   const auto sounds =
       tree_of({{"_METADATA", R"({"tree_metadata":{"x":{"key_metadata":[{"key":"a"}],)"

@@ -252,7 +252,7 @@ struct tree_store::state {
   /// What a handler of the user's may have written for a leaf: what bears its name, and what that
   /// name and a period begin.
   result<std::vector<store_key>> foreign_files(const detail::placed_array& array) const {
-    constexpr std::size_t most = 10'000;
+    constexpr std::size_t most = 1000;  // each is found anew for each that is opened
     const std::string& own = array.leaf->storage;
     std::vector<store_key> out;
     ZARRPOINT_TRY(children, item.list(store_key::root()));
@@ -268,12 +268,16 @@ struct tree_store::state {
                                 !std::binary_search(storages.begin(), storages.end(), child.name));
       if (is_own && !own.empty()) ZARRPOINT_CHECK(take(store_key::root(), child));
     }
-    while (!open.empty() && out.size() + open.size() < most) {
+    while (!open.empty() && out.size() + open.size() <= most) {
       const store_key folder = std::move(open.back());
       open.pop_back();
       ZARRPOINT_TRY(beneath, item.list(folder));
       for (const list_entry& child : beneath) ZARRPOINT_CHECK(take(folder, child));
     }
+    if (out.size() + open.size() > most)
+      return error{errc::resource_limit, "more than " + std::to_string(most) +
+                                             " files bear the name of the leaf " +
+                                             v0::detail::in_quotes(array.leaf->name)};
     v0::detail::sort_by(out, [](const store_key& a, const store_key& b) { return a < b; });
     return out;
   }
