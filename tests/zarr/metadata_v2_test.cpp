@@ -143,7 +143,7 @@ TEST_CASE("what is refused") {
       {"order", "\"K\"", errc::corrupt},
       {"order", "null", errc::corrupt},
       {"fill_value", "\"a\"", errc::corrupt},
-      {"fill_value", "NaN", errc::corrupt},
+      {"fill_value", "[NaN, 1]", errc::corrupt},
       {"fill_value", "\"0x7fc00000\"", errc::corrupt},
       {"filters", R"([{"id":"delta","dtype":"<q8"}])", errc::unsupported},
       {"filters", R"([{"id":"pickle"}])", errc::unsupported},
