@@ -180,9 +180,6 @@ TEST_CASE("megatron_options: rules for loads apply to tensors that are not descr
 }
 
 TEST_CASE("megatron_options: a common.pt that cannot be read stops nothing that is sharded") {
-  const std::string legacy =
-      test::read_file(std::string(ZARRPOINT_TEST_GOLDEN) + "/torch/legacy.pt");
-  REQUIRE_FALSE(legacy.empty());
   using change = std::function<void(const memory_store&)>;
   const auto put = [](const char* name, const std::string& text) -> change {
     return [=](const memory_store& store) { store.put(key(name), as_bytes(text)).value(); };
@@ -192,7 +189,6 @@ TEST_CASE("megatron_options: a common.pt that cannot be read stops nothing that 
     change damage;
     const char* said;
   } cases[] = {
-      {"legacy", put("common.pt", legacy), "legacy"},
       {"damaged", put("common.pt", "PK\x03\x04 and no more"), "corrupt"},
       {"missing", [](const memory_store& store) { store.erase(key("common.pt")).value(); },
        "not_found"},
