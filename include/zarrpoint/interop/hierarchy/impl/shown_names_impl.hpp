@@ -31,7 +31,7 @@ inline bool is_document_name(std::string_view segment) {
 }
 
 /// Hierarchies are walked no deeper than 64 groups.
-inline constexpr std::size_t most_shown_segments = 48;
+inline constexpr std::size_t most_shown_segments = 64;
 
 inline bool is_shown_as_it_is(std::string_view name) {
   if (name.empty() || name.size() > max_leaf_name || !store_key::parse(name)) return false;
