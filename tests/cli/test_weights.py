@@ -112,6 +112,28 @@ class Weights(Case):
             values = np.array(self.json("cat", file, name)).astype(getattr(ml_dtypes, kind))
             self.assertEqual(values.tobytes(), data[:16])
 
+    def test_what_numpy_has_beside_numbers(self):
+        """ml_dtypes has no names that npy could keep: numpy writes the bytes, and reads them as such."""
+        arrays = {
+            "bf": np.array([1, -2, 0.5]).astype(ml_dtypes.bfloat16),
+            "f8": np.array([1, -2]).astype(ml_dtypes.float8_e4m3fn),
+            "void": np.array([b"abc", b"xyz"], "V3"),
+            "day": np.array(["2026-11-27", "NaT"], "M8[D]"),
+            "big": np.array([5, -7], ">m8[25us]"),
+        }
+        file, copy = self.folder / "a.npz", self.folder / "copy.npz"
+        np.savez(file, **arrays)
+        self.expect(OK, "verify", file)
+        self.expect(OK, "convert", file, self.folder / "a.zarr")
+        self.expect(OK, "diff", file, self.folder / "a.zarr")
+        self.expect(OK, "convert", self.folder / "a.zarr", copy)
+        written, back = np.load(file), np.load(copy)
+        for name, array in arrays.items():
+            self.assertEqual(back[name].dtype, written[name].dtype.newbyteorder("="))
+            self.assertEqual(back[name].tobytes(), array.astype(array.dtype.newbyteorder("=")).tobytes())
+        found = {one["name"]: one["dtype"] for one in self.json("inspect", file)["arrays"]}
+        self.assertEqual((found["bf"], found["day"]), ("raw_bytes", "numpy.datetime64"))
+
     def test_elements_of_four_bits(self):
         file = self.folder / "f.safetensors"
         file.write_bytes(safetensors_of({"x": ("F4", [2, 2], b"\x21\x43")}))

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ zp::error broken(std::string_view what) {
 zp::error unsupported_descr(std::string_view descr) {
   return {zp::errc::unsupported, "npy: descr " + zp::detail::in_quotes(descr) +
                                      " is not supported (bool, integers, float16 to 64, complex, "
-                                     "and strings U and S are)"};
+                                     "times, strings U and S, and bytes V are)"};
 }
 
 /// Reads the literal of a Python dictionary, of which numpy writes one form only.
@@ -117,6 +118,14 @@ zp::dtype numeric_dtype(char kind, std::size_t size) {
 
 zp::result<void> parse_descr(std::string_view descr, npy_header& out) {
   if (descr.size() < 3) return unsupported_descr(descr);
+  if (descr[1] == 'V' || descr[1] == 'M' || descr[1] == 'm') {  // as Zarr v2 has them
+    const std::string order = descr[0] == '=' ? "<" : std::string(descr.substr(0, 1));
+    const auto read = zp::detail::parse_v2_dtype(zp::node(order + std::string(descr.substr(1))));
+    if (!read || read->type.size() == 0) return unsupported_descr(descr);
+    out.spec.type = read->type;
+    out.swapped = read->order == zp::endian::big && read->type.scalar_size() > 1;
+    return {};
+  }
   std::size_t size = 0;
   const auto [end, status] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), size);
   if (status != std::errc() || end != descr.data() + descr.size()) return unsupported_descr(descr);
@@ -233,6 +242,9 @@ zp::result<std::string> make_npy(const zp::tensor_spec& spec, std::size_t text_l
     descr = "<U" + std::to_string(spec.type.size() / 4);
   } else if (spec.type.kind() == zp::dtype_kind::null_terminated_bytes) {
     descr = "|S" + std::to_string(spec.type.size());
+  } else if (spec.type.kind() == zp::dtype_kind::raw || spec.type.is_time()) {
+    ZARRPOINT_TRY(text, zp::detail::to_v2_dtype({spec.type}));
+    descr = *text.if_string();
   } else {
     const char kind = kind_letter(spec.type);
     if (kind == '\0') return no_npy_dtype(spec.type);
