@@ -192,8 +192,8 @@ class Comparison:
             self.differ(f"diff of a copy: {json.dumps(about)[:SHOWN]} {done.stderr[:SHOWN].decode()}")
         if changed is not None:
             about, done = self.json("diff", tree.path, changed.path)
-            others = {leaf.name: (leaf.raw, leaf.document, leaf.choices) for leaf in changed.leaves}
-            count = sum(others.get(leaf.name) != (leaf.raw, leaf.document, leaf.choices) for leaf in tree.leaves)
+            pairs = zip(tree.leaves, changed.leaves, strict=True)
+            count = sum((a.raw, a.document, a.choices) != (b.raw, b.document, b.choices) for a, b in pairs)
             if about is None or about["same"] != (count == 0) or (about["different"] != count and count and self.count(tree) == len(tree.leaves)):
                 self.differ(f"diff of another: {json.dumps(about)[:SHOWN]} {done.stderr[:SHOWN].decode()}")
 

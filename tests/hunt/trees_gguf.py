@@ -61,7 +61,7 @@ class Gguf:
             if kind in PLAIN:
                 leaves.append(Leaf(tensor.name, PLAIN[kind], shape, raw))
             elif kind == "Q8_1":  # 40 bytes for gguf-py and 36 for ggml, so it is listed as not read
-                leaves.append(Leaf(tensor.name, kind, shape, choices=[]))
+                leaves.append(Leaf(tensor.name, kind, shape, choices=[raw]))
             else:
                 block, size = gguf.GGML_QUANT_SIZES[tensor.tensor_type]
                 leaves.append(Leaf(tensor.name, "uint8", (*shape[:-1], shape[-1] // block, size), raw))

@@ -108,9 +108,10 @@ def an_odd_one(rng):
 
 def odd_choices(value):
     """Bytes that one array of it may have; None for what is none of those."""
-    if isinstance(value, (np.ndarray, np.generic)):
-        raw = np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")).tobytes()
-        return [raw, texts([repr(float(value))])] if isinstance(value, np.generic) else [raw]  # a number in a document
+    if isinstance(value, np.generic):  # an array, or a number in a document
+        return [np.asarray(value).tobytes(), texts([repr(float(value))])]
+    if isinstance(value, np.ndarray):
+        return [value.astype(value.dtype.newbyteorder("<")).tobytes()]
     if isinstance(value, torch.nn.Module):
         return [bits(value.weight)]
     if isinstance(value, torch.TypedStorage):
@@ -181,6 +182,8 @@ def document(value):
     """As docs/distributed.md has it."""
     if isinstance(value, torch.dtype):
         return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, torch.Tensor):
         text = base64.b64encode(bits(value)).decode()
         return {"$": "tensor", "dtype": str(value.dtype)[6:], "shape": list(value.shape), "base64": text}
@@ -198,7 +201,7 @@ def has_tensor(value):
         return any(has_tensor(member) for member in value.values())
     if isinstance(value, (list, tuple)):
         return any(has_tensor(member) for member in value)
-    return isinstance(value, torch.Tensor) or odd_choices(value) is not None
+    return isinstance(value, torch.Tensor) or (odd_choices(value) is not None and not isinstance(value, np.generic))
 
 
 def leaf_of(name, value):
