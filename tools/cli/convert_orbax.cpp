@@ -141,7 +141,10 @@ class orbax_conversion {
   /// Those that hold nothing at all: a group without arrays may hold such a group, or `None`.
   void add_groups(std::vector<orbax::tree_item>& to) const {
     std::vector<std::string> names = what_.empty_groups;
-    for (const orbax::tree_item& item : to) names.push_back(item.path.joined('/'));
+    // As they are shown: the key "a/b" does not lie beneath the dict "a".
+    for (const converted& array : what_.arrays) names.push_back(array.name);
+    if (tree_ && target_.is_whole)
+      for (const auto& [name, leaf] : tree_->leaves) names.push_back(name);
     std::sort(names.begin(), names.end());
     for (const std::string& group : what_.empty_groups) {
       const auto beneath = std::lower_bound(names.begin(), names.end(), group + '/');
