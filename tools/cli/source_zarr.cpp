@@ -118,6 +118,8 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
   if (contents_.is_changed) warnings_.emplace_back(zp::detail::changed_attributes);
   id_ = contents_.id;
   std::set<int> versions{contents_.zarr_format};
+  entries_.reserve(contents_.leaves.size());  // each is large
+  arrays_.reserve(contents_.leaves.size());
   for (const zp::detail::stored_leaf& leaf : contents_.leaves) {
     versions.insert(leaf.zarr_format);
     add(leaf, how);
@@ -264,7 +266,7 @@ zp::result<std::optional<zp::host_view>> zarr_source::lend(std::size_t index) co
   if (!lent_[index]) {
     ZARRPOINT_TRY(view, arrays_[index]->view());
     if (!view) return lent();
-    lent_[index] = std::move(view);
+    lent_[index] = std::make_unique<const zp::mapped_view>(*std::move(view));
   }
   return lent(lent_[index]->elements);
 }

@@ -63,7 +63,7 @@ class zarr_source final : public source {
   std::vector<zp::detail::document_finding> differences_;
   std::set<std::string> missing_;  ///< arrays that consolidated metadata alone name
   std::vector<std::optional<zp::array>> arrays_;
-  mutable std::vector<std::optional<zp::mapped_view>> lent_;
+  mutable std::vector<std::unique_ptr<const zp::mapped_view>> lent_;  ///< few are
 };
 
 /// Whether a file of this name is a document of a node.
