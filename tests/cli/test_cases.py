@@ -246,6 +246,21 @@ class Weights(Case):
         self.assertEqual(self.json("cat", path, "a"), [0, 1, 2, 3, 4, 5])
         self.expect(UNVERIFIED, "verify", path)
 
+    def test_an_index_of_files_of_torch_save(self):
+        """transformers' sharded pytorch_model.bin, mlx-examples PR 1100."""
+        folder = self.folder / "in"
+        folder.mkdir()
+        shutil.copy(CASES / "one.pt", folder / "pytorch_model-00001-of-00001.bin")
+        index = folder / "pytorch_model.bin.index.json"
+        index.write_text(json.dumps({"metadata": {}, "weight_map": {"a": "pytorch_model-00001-of-00001.bin"}}))
+        for path in (index, folder):
+            done = self.expect(None, "cat", path, "a", "--json")
+            if done.returncode == OK:
+                self.assertEqual(json.loads(done.stdout), [1, 1])
+            else:
+                self.assertIn(b"torch.save", done.stderr)
+                self.assertNotIn(b"corrupt", done.stderr)
+
 
 class Directories(Case):
     def test_orbax_without_arrays(self):
@@ -266,3 +281,28 @@ class Directories(Case):
         said = format_of(self.folder / "in")
         self.assertIn("v2", said)
         self.assertIn("v3", said)
+
+    def test_what_a_directory_looks_like(self):
+        """Snapshots of Hugging Face, saves that were not finished, N5, pointers of Git LFS (safetensors #414)."""
+        for name in ("hf", "n5", "cache/s"):
+            (self.folder / name).mkdir(parents=True)
+        save_file({"a": np.ones(2)}, self.folder / "hf/model.safetensors")
+        done = self.expect(None, "inspect", self.folder / "hf")
+        self.assertIn(b"model.safetensors" if done.returncode else b"float64", done.stderr + done.stdout)
+        shutil.copytree(GOLDEN / "dcp/one-process", self.folder / "dcp")
+        (self.folder / "dcp/.metadata").unlink()
+        self.assertIn(".metadata", self.refused("inspect", self.folder / "dcp"))
+        (self.folder / "n5/attributes.json").write_text(
+            '{"n5":"2.0.0","dimensions":[2],"blockSize":[2],"dataType":"uint8","compression":{"type":"raw"}}'
+        )
+        self.assertIn("N5", self.refused("inspect", self.folder / "n5"))
+        shutil.copy(self.folder / "hf/model.safetensors", self.folder / "cache/b")
+        (self.folder / "cache/i").write_text('{"weight_map": {"a": "m.safetensors"}}')
+        (self.folder / "cache/s/m.safetensors").symlink_to("../b")
+        (self.folder / "cache/s/model.safetensors.index.json").symlink_to("../i")
+        for options in ((), ("--follow-links",)):  # an index that is named, and its files, may be links
+            done = self.expect(None, "inspect", *options, self.folder / "cache/s")
+            self.assertIn(b"--follow-links" if done.returncode else b"float64", done.stderr + done.stdout)
+        pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1\n"
+        (self.folder / "lfs.safetensors").write_text(pointer)
+        self.assertIn("LFS", self.refused("inspect", self.folder / "lfs.safetensors"))
