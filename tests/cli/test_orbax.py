@@ -40,7 +40,7 @@ class Orbax(Case):
 
     def test_shardings_kinds_and_keys(self):
         leaves = self.json("inspect", ORBAX / "sharded-8-devices-zarr3")["orbax"]["leaves"]
-        sharding = {"type": "NamedSharding", "mesh": [4, 2], "axes": ["x", "y"], "devices": list(range(8))}
+        sharding = {"type": "NamedSharding", "mesh": [4, 2], "axes": ["x", "y"], "devices": list(range(8)), "axis_types": ["AxisType.Auto"] * 2}
         self.assertEqual(leaves["w"]["sharding"], sharding | {"partition_spec": "PartitionSpec('x', 'y')"})
         text = run("inspect", ORBAX / "sharded-8-devices-zarr3", "w").stdout.decode()
         self.assertIn("w  PartitionSpec('x', 'y') on x=4 \u00d7 y=2", text)

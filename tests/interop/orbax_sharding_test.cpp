@@ -83,7 +83,9 @@ TEST_CASE("orbax: the shardings that a checkpoint was saved with") {
   CHECK(known[2].first == "w");
   const orbax::sharding& w = known[2].second;
   CHECK(w.type == "NamedSharding");
-  CHECK(w.mesh == orbax::device_mesh{{4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}});
+  CHECK(w.mesh ==
+        orbax::device_mesh{
+            {4, 2}, {"x", "y"}, {0, 1, 2, 3, 4, 5, 6, 7}, {"AxisType.Auto", "AxisType.Auto"}});
   CHECK(orbax::to_string(w.partition) == "PartitionSpec('x', 'y')");
   CHECK(orbax::to_string(known[0].second.partition) == "PartitionSpec(None, 'x')");
   const auto facts = from.array_facts().value();
@@ -129,6 +131,13 @@ TEST_CASE("orbax: damaged and hostile shardings") {
   CHECK(fails(named(R"("shape":[2],"axis_names":["x","y"])"), "\"axis_names\""));
   CHECK(fails(named(R"("shape":[2],"axis_names":["x"])"), "\"partition_spec\""));
   CHECK(fails(named(R"("shape":[2],"axis_names":["x"],"partition_spec":[3])"), "partition_spec"));
+  const auto types = [&](const std::string& text) {
+    return named(R"("shape":[2],"axis_names":["x"],"partition_spec":[],"axis_types":)" + text);
+  };
+  CHECK(read(types(R"(["AxisType.Explicit"])")).value()[0].second.mesh.axis_types ==
+        std::vector<std::string>{"AxisType.Explicit"});
+  CHECK(read(types("null")).value()[0].second.mesh.axis_types.empty());
+  for (const char* wrong : {"3", "[3]", R"(["a","b"])"}) CHECK(fails(types(wrong), "axis_types"));
   const auto devices = [&](const std::string& mesh) {
     return named(R"("shape":[2],"axis_names":["x"],"partition_spec":[],"device_mesh":{"mesh":)" +
                  mesh + "}");

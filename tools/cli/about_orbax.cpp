@@ -114,6 +114,9 @@ zp::node sharding_node(const zp::orbax::sharding& from) {
   out.set("mesh", to_node(from.mesh.shape));
   out.set("axes", std::move(axes));
   if (!devices.empty()) out.set("devices", std::move(devices));
+  zp::node::array types;
+  for (const std::string& type : from.mesh.axis_types) types.push_back(text_node(type));
+  if (!types.empty()) out.set("axis_types", std::move(types));
   out.set("partition_spec", text_node(zp::orbax::to_string(from.partition)));
   return out;
 }

@@ -21,6 +21,8 @@ struct device_mesh {
   dims shape;
   std::vector<std::string> axes;      ///< the names, one for each
   std::vector<std::int64_t> devices;  ///< their ids in row-major order; empty if they are not told
+  /// What `jax.sharding.AxisType` each axis has: "Auto", "Explicit", "Manual"; empty if not told.
+  std::vector<std::string> axis_types{};
 
   friend bool operator==(const device_mesh&, const device_mesh&) = default;
 };

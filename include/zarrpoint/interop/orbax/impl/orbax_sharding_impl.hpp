@@ -94,6 +94,12 @@ ZARRPOINT_INLINE result<device_mesh> read_mesh(const node& from) {
   ZARRPOINT_TRY(names, texts(axes != nullptr ? *axes : node(), "axis_names"));
   if (names.size() != shape.rank()) return no_valid("axis_names");
   out.axes = std::move(names);
+  const node* const types = from.find("axis_types");
+  if (types != nullptr && !types->is_null()) {
+    ZARRPOINT_TRY(each, texts(*types, "axis_types"));
+    if (!each.empty() && each.size() != shape.rank()) return no_valid("axis_types");
+    out.axis_types = std::move(each);
+  }
   const node* const devices = from.find("device_mesh");
   if (devices == nullptr || devices->is_null()) return out;
   const node* const grid = devices->find("mesh");

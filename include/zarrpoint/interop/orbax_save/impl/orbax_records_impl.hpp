@@ -98,6 +98,11 @@ ZARRPOINT_INLINE node sharding_node(const sharding& of) {
                    {"shape", array_of(of.mesh.shape)},
                    {"axis_names", std::move(axes)},
                    {"partition_spec", std::move(partition)}};
+  if (!of.mesh.axis_types.empty()) {
+    node::array types;
+    for (const std::string& type : of.mesh.axis_types) types.emplace_back(type);
+    out.push_back({"axis_types", std::move(types)});
+  }
   std::size_t at = 0;
   if (!of.mesh.devices.empty())
     out.push_back({"device_mesh", node::object{{"mesh", device_grid(of.mesh, 0, at)}}});
