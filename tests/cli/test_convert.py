@@ -562,6 +562,11 @@ class Convert(Case):
         for arguments in (
             ("convert", "c.zarr", "o.safetensors"),
             ("convert", "c.zarr", "o.npz"),
+            # Larger than half of it: in parts.
+            ("convert", "c.zarr", "d.zarr"),
+            ("convert", "c.zarr", "e.zarr", "--to", "zarr2", "--dtype", "x=int32"),
+            ("convert", "c.zarr", "f.orbax", "--to", "orbax", "--ocdbt", "off"),
+            ("diff", "c.zarr", "d.zarr"),
             ("stats", "c.zarr"),
             ("verify", "c.zarr"),
             ("diff", "c.zarr", "c.zarr"),
@@ -577,6 +582,9 @@ class Convert(Case):
             self.assertGreater(peak, 1024)
             self.assertLess(peak, 75 * 1024, arguments)  # of which the program itself takes 10 MiB
         self.assertEqual(np.load(self.folder / "o.npz")["x"][-1], count - 1)
+        for name in ("e.zarr", "f.orbax"):
+            done = self.text("cat", self.folder / name, "--slice", "-3:", "--json")
+            self.assertEqual(json.loads(done), [count - 3, count - 2, count - 1])
 
     def test_bad_options(self):
         np.savez(self.folder / "a.npz", x=np.zeros((3, 4)))

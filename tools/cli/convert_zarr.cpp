@@ -19,7 +19,6 @@ namespace cli {
 
 zp::result<void> save_converted(const conversion& what, const leaf_saver& save,
                                 const zp::context& given) {
-  ZARRPOINT_CHECK(check_memory(what, given.limit.memory));
   stored_leaves arrays(what, given.limit.memory);
   std::vector<zp::leaf> leaves;
   for (std::size_t i = 0; i < what.arrays.size(); ++i) {

@@ -13,6 +13,70 @@
 
 namespace cli {
 
+namespace {
+
+/// A part of an array, which holds its share of the budget.
+class array_part final : public zp::source_part {
+ public:
+  array_part(const stored_array& array, zp::box of, std::size_t bytes)
+      : array_(array), of_(std::move(of)), bytes_(bytes) {}
+  ~array_part() override {
+    memory_ = {};
+    array_.budget->give_back(bytes_);
+  }
+
+  /// The first that waits reads it.
+  zp::result<zp::host_view> wait() override {
+    const std::lock_guard lock(mutex_);
+    if (!is_read_) {
+      ZARRPOINT_TRY(memory, zp::buffer::allocate(bytes_, *array_.budget->memory));
+      memory_ = std::move(memory);
+      ZARRPOINT_CHECK(array_.read(of_, memory_.data()));
+      is_read_ = true;
+    }
+    return zp::host_view(zp::dense_view(memory_.data(), {array_.type, of_.shape}));
+  }
+  zp::bytes_view memory() const override { return {memory_.data(), memory_.size()}; }
+
+ private:
+  const stored_array& array_;
+  const zp::box of_;
+  const std::size_t bytes_;
+  std::mutex mutex_;
+  zp::buffer memory_;
+  bool is_read_ = false;
+};
+
+/// A box of what is saved, in the array that it is saved from.
+zp::box in_source(const stored_array& array, const zp::box& part) {
+  zp::box out = part;
+  for (std::size_t i = 0; i < out.rank(); ++i) out.offset[i] += array.part.offset[i];
+  return out;
+}
+
+}  // namespace
+
+zp::result<std::unique_ptr<zp::source_part>> piecewise_source::begin(const zp::box& part,
+                                                                     bool wait) {
+  ZARRPOINT_TRY(bytes, byte_count(zp::tensor_spec{spec_.type, part.shape}));
+  if (wait) {
+    array_.budget->admit(bytes);
+  } else if (!array_.budget->try_admit(bytes)) {
+    return std::unique_ptr<zp::source_part>();
+  }
+  return std::unique_ptr<zp::source_part>(
+      std::make_unique<array_part>(array_, in_source(array_, part), bytes));
+}
+
+zp::result<zp::owned_elements> piecewise_source::read(const zp::box& part,
+                                                      zp::memory_resource& resource) {
+  ZARRPOINT_TRY(bytes, byte_count(zp::tensor_spec{spec_.type, part.shape}));
+  ZARRPOINT_TRY(memory, zp::buffer::allocate(bytes, resource));
+  ZARRPOINT_CHECK(array_.read(in_source(array_, part), memory.data()));
+  const zp::host_view view = zp::dense_view(memory.data(), {spec_.type, part.shape});
+  return zp::owned_elements{view, std::move(memory)};
+}
+
 zp::result<zp::leaf> stored_leaves::make(std::size_t i, zp::dtype type) {
   const converted& each = what_.arrays[i];
   const entry& array = what_.from.entries()[each.index];

@@ -13,10 +13,12 @@
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 
 #include "conversion.hpp"
 #include "row_blocks.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -41,6 +43,14 @@ class staging_budget {
     changed_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= limit_; });
     used_ += bytes;
   }
+  /// The same without waiting. False where there is no room.
+  bool try_admit(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (used_ != 0 && used_ + bytes > limit_) return false;
+    used_ += bytes;
+    return true;
+  }
+  std::size_t limit() const { return limit_; }
   void give_back(std::size_t bytes) noexcept {
     const std::lock_guard lock(mutex_);
     used_ -= bytes;
@@ -69,6 +79,18 @@ struct stored_array {
   const entry& of() const { return from->entries()[index]; }
   zp::tensor_spec spec() const { return {type, shape}; }
   std::size_t bytes() const { return byte_count(spec()).value_or(PTRDIFF_MAX); }
+
+  /// Elements of the source, of this dtype, row by row.
+  zp::result<void> read(const zp::box& box, std::byte* to) const {
+    if (type == of().spec->type)
+      return from->read(index, box, zp::dense_view(to, {type, box.shape}));
+    return for_each_block(*from, index, box,
+                          [&](const zp::tensor& block, std::uint64_t first) -> zp::result<void> {
+                            const zp::tensor_spec spec{type, block.shape()};
+                            return zarrpoint::detail::cast_elements(
+                                zp::dense_view(to + first * type.size(), spec), block.view());
+                          });
+  }
 };
 
 /// An array in memory, for as long as somebody writes it.
@@ -80,12 +102,7 @@ class staged_array {
     ZARRPOINT_TRY(memory, zp::buffer::allocate(array.bytes(), *array.budget->memory));
     out->memory_ = std::move(memory);
     std::byte* const to = out->memory_.data();
-    if (array.type == array.of().spec->type) {
-      ZARRPOINT_CHECK(array.from->read(array.index, array.part,
-                                       zp::dense_view(to, {array.type, array.part.shape})));
-    } else {
-      ZARRPOINT_CHECK(cast(array, to));
-    }
+    ZARRPOINT_CHECK(array.read(array.part, to));
     array.elements = to;
     return out;
   }
@@ -100,15 +117,6 @@ class staged_array {
   }
 
  private:
-  static zp::result<void> cast(const stored_array& array, std::byte* to) {
-    return for_each_block(*array.from, array.index, array.part,
-                          [&](const zp::tensor& block, std::uint64_t first) -> zp::result<void> {
-                            const zp::tensor_spec spec{array.type, block.shape()};
-                            return zarrpoint::detail::cast_elements(
-                                zp::dense_view(to + first * array.type.size(), spec), block.view());
-                          });
-  }
-
   stored_array& array_;
   zp::buffer memory_;
 };
@@ -176,6 +184,45 @@ struct file_space {
 };
 static_assert(zp::device_space<file_space>);
 
+/// An array that is larger than the budget, given to a writer in parts, each of which is read when
+/// it is needed. Of one that is stored as a whole and not in pieces of a global tensor.
+class piecewise_source final : public zp::element_source {
+ public:
+  explicit piecewise_source(const stored_array& array) : array_(array), spec_(array.spec()) {}
+
+  const zp::tensor_spec& spec() const noexcept override { return spec_; }
+  std::size_t part_bytes() const override {
+    return std::max(array_.budget->limit() / 4, spec_.type.size());
+  }
+  const void* lane() const noexcept override { return array_.budget; }
+  double pin_seconds() const override { return 0; }
+  zp::result<std::unique_ptr<zp::source_part>> begin(const zp::box& part, bool wait) override;
+  zp::result<zp::owned_elements> read(const zp::box& part, zp::memory_resource& resource) override;
+
+ private:
+  const stored_array& array_;
+  zp::tensor_spec spec_;
+};
+
+}  // namespace cli
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Of a file: what fits into the budget is read as a whole, and the rest in parts.
+template <>
+inline result<std::unique_ptr<element_source>> source_on_device<cli::file_space>(
+    const tensor_view<cli::file_space>& view, const source_options& how) {
+  const cli::stored_array& array = *view.space.array;
+  if (array.bytes() > array.budget->limit() && array.shape == array.part.shape)
+    return std::unique_ptr<element_source>(std::make_unique<cli::piecewise_source>(array));
+  auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
+  return device_source<cli::file_space>::make(view, std::move(ring));
+}
+
+}}}  // namespace zarrpoint::v0::detail
+
+namespace cli {
+
 /// Of a conversion, which outlives it. The leaves borrow from it.
 class stored_leaves {
  public:
@@ -199,7 +246,7 @@ class stored_leaves {
   std::deque<stored_array> stored_;  // views lead to them
 };
 
-/// Refuses arrays that take more than half of `memory` while they are converted. Errors:
+/// Refuses arrays that take more than half of `memory` while they are converted whole. Errors:
 /// `resource_limit`.
 zp::result<void> check_memory(const conversion& what, std::size_t memory);
 
