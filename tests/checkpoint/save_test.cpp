@@ -4,6 +4,7 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/types/complex.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/core/types/record.hpp>
@@ -541,6 +542,53 @@ TEST_CASE("fill elision leaves out chunks of zeros, and they read as zeros") {
   CHECK(opened.load<std::vector<float>>("w").value() == w);
   CHECK(opened.load<std::vector<float>>("zero").value() == std::vector<float>(10));
   CHECK(opened.load<std::vector<float>>("w", {.verify = false}).value() == w);
+}
+
+TEST_CASE("a leaf is stored as another array is, whole") {
+  memory_store store;
+  std::vector<float> values(48, 7.5F);
+  values[5] = 1;
+  array_metadata as;
+  as.type = dtype_kind::float32;
+  as.chunk_shape = {2, 4};
+  as.fill = fill_value::of(7.5F);
+  as.codecs = zstd_codecs(3);
+  as.dimension_names = dimension_names_list{"y", std::nullopt};
+  save_options options;
+  options.rules = {{.chunk_shape = dims{3, 3}}};
+  options.layouts = {{"z/copy", as, true, "json"}, {"nobody's", as}, {"a", as}};
+  const std::span<const float> flat(values);
+  tensor two = tensor::make({dtype_kind::float32, {6, 8}}).value();
+  std::memcpy(two.mutable_view().data, flat.data(), flat.size_bytes());
+  REQUIRE(save(store, {{"a", two}, {"other", two}, {"z/copy", two}}, options));
+  const auto made = open(store).value();
+  for (const char* name : {"a", "z/copy"}) {
+    CAPTURE(name);
+    const array got = array::open(store, store_key::parse(name).value()).value();
+    CHECK(got.metadata().chunk_shape == dims{2, 4});
+    CHECK(got.metadata().fill == as.fill);
+    CHECK(got.metadata().codecs == as.codecs);
+    CHECK(got.metadata().dimension_names == as.dimension_names);
+    CHECK(same_bytes(made.load<tensor>(name).value(), two));
+  }
+  CHECK(made.typestr("z/copy") == "json");
+  CHECK(made.typestr("a") == "array");
+  CHECK(made.metadata("other").value().chunk_shape == dims{3, 3});
+  const auto count = [&](const char* at) {
+    return store.list(store_key::parse(at).value()).value().size();
+  };
+  CHECK(count("a/c") == 3);       // rows of chunks
+  CHECK(count("z/copy/c") == 1);  // all else is the fill value
+  CHECK(verify(made).value().result() == verdict::ok);
+
+  as.chunk_shape = {2};
+  options.layouts = {{"a", as}};
+  CHECK(save(store, {{"a", two}}, options).failure().message.find("does not fit shape") !=
+        std::string::npos);
+  as.chunk_shape = {2, 4};
+  as.zarr_format = 2;
+  options.layouts = {{"a", as}};
+  CHECK(!save(store, {{"a", two}}, options));
 }
 
 TEST_CASE("save_async returns at once and its result is the save's") {

@@ -9,9 +9,11 @@
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
 
+#include "about_orbax.hpp"
 #include "commands.hpp"
 #include "conversion.hpp"
 #include "files.hpp"
+#include "kept_layout.hpp"
 #include "output.hpp"
 #include "rename.hpp"
 #include "source.hpp"
@@ -103,7 +105,7 @@ bool is_beneath(const std::string& path, const std::string& folder) {
 class planner {
  public:
   planner(const convert_arguments& of, const source& from)
-      : of_(of), plan_{from, {}, {}, of.out, of.overwrite} {}
+      : of_(of), plan_{from, {}, {}, of.out, of.overwrite}, kept_(plan_) {}
 
   zp::result<conversion> arrays() {
     const std::vector<entry>& all = plan_.from.entries();
@@ -119,7 +121,7 @@ class planner {
     return plan_;
   }
 
-  zp::result<zp::save_options> options() const {
+  zp::result<zp::save_options> options() {
     zp::save_options out;
     out.zarr_format = target() == "zarr2" ? 2 : 3;  // for Orbax told apart
     out.overwrite = of_.overwrite;
@@ -147,6 +149,15 @@ class planner {
     }
     ZARRPOINT_CHECK(add_shapes("--chunk", of_.chunks, &zp::leaf_rule::chunk_shape, out));
     ZARRPOINT_CHECK(add_shapes("--shard", of_.shards, &zp::leaf_rule::shard_shape, out));
+    const kept_format format{zarr_format(), target() == "orbax"};
+    for (const converted& each : plan_.arrays) {
+      const auto set = [&](auto member) {
+        return zp::detail::last_set(out.rules, each.name, member);
+      };
+      const asked_layout asked{set(&zp::leaf_rule::chunk_shape), set(&zp::leaf_rule::shard_shape),
+                               set(&zp::leaf_rule::codecs)};
+      if (auto layout = kept_.keep(each, asked, format)) out.layouts.push_back(*std::move(layout));
+    }
     return out;
   }
 
@@ -162,8 +173,22 @@ class planner {
     return is_zarr ? "zarr3" : "";
   }
 
-  /// What formats without attributes lose.
-  void note_lost() const {
+  /// What formats that are not Zarr lose.
+  void note_lost() {
+    if (target() != "orbax") {
+      const auto orbax = about_orbax(of_.in, of_.links, plan_.from.how().limit.memory);
+      if (orbax) kept_.lose_tree(*orbax);
+    }
+    if (target().starts_with("zarr")) return;
+    if (target() == "orbax") return note_attributes();
+    for (const converted& each : plan_.arrays) kept_.lose_all(each);
+    for (const group_entry* group : empty_) kept_.lose("empty group", group->name);
+    note_attributes();
+  }
+  /// What is not kept of how arrays are stored, when all is done.
+  void tell_lost() const { kept_.tell(target()); }
+
+  void note_attributes() const {
     std::size_t arrays = 0;
     for (const converted& each : plan_.arrays) {
       if (is_lost(plan_.from.entries()[each.index].attributes)) ++arrays;
@@ -486,12 +511,50 @@ class planner {
     return kept;
   }
 
+  int zarr_format() const {
+    if (target() == "orbax") return of_.zarr_format.value_or(3);
+    return target() == "zarr2" ? 2 : 3;
+  }
+
   const convert_arguments& of_;
   conversion plan_;
+  layout_keeper kept_;
   std::vector<const group_entry*> empty_;  ///< groups without arrays that are converted
   std::vector<std::string> moved_;         ///< their names in the target
   zp::node::object group_attributes_;      ///< by name in the target
 };
+
+zp::result<void> write_converted(planner& plan, const conversion& what, const convert_arguments& of,
+                                 const zp::context& how) {
+  const std::string to = plan.target();
+  if (to == "safetensors") {
+    ZARRPOINT_TRY(most, plan.max_file_bytes());
+    const bool skips = of.strings == "skip";
+    return most == 0 ? convert_to_safetensors(what, skips)
+                     : convert_to_safetensors_files(what, skips, most);
+  }
+  if (to == "npz") return convert_to_npz(what);
+  if (to == "dcp") return convert_to_dcp(what, how);
+  if (to == "torch_dist") {
+    torch_dist_target target{.in = of.in,
+                             .links = of.links,
+                             .has_all_arrays = of.only.empty() && of.skip.empty(),
+                             .renames = {}};
+    for (const std::string& text : of.renames) {
+      ZARRPOINT_TRY(rule, rename_rule::parse(text));
+      target.renames.push_back(std::move(rule));
+    }
+    return convert_to_torch_dist(what, target, how);
+  }
+  ZARRPOINT_TRY(options, plan.options());
+  if (to != "orbax") return convert_to_zarr(what, options, how);
+  const orbax_target target{.zarr_format = of.zarr_format.value_or(3),
+                            .ocdbt = of.ocdbt != "off",
+                            .in = of.in,
+                            .links = of.links,
+                            .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
+  return convert_to_orbax(what, options, target, how);
+}
 
 }  // namespace
 
@@ -510,39 +573,10 @@ exit_status run_convert(const convert_arguments& of, const zp::context& how) {
     ZARRPOINT_CHECK(plan.check_target());
     ZARRPOINT_CHECK(check_free(of.out, of.overwrite));
     ZARRPOINT_TRY(what, plan.arrays().at(of.in));
-    const std::string to = plan.target();
-    if (!to.starts_with("zarr")) plan.note_lost();
-    if (to == "orbax") {
-      ZARRPOINT_TRY(options, plan.options());
-      const orbax_target target{
-          .zarr_format = of.zarr_format.value_or(3),
-          .ocdbt = of.ocdbt != "off",
-          .in = of.in,
-          .links = of.links,
-          .is_whole = of.only.empty() && of.skip.empty() && of.renames.empty()};
-      return convert_to_orbax(what, options, target, writing);
-    }
-    if (to == "safetensors") {
-      ZARRPOINT_TRY(most, plan.max_file_bytes());
-      const bool skips = of.strings == "skip";
-      return most == 0 ? convert_to_safetensors(what, skips)
-                       : convert_to_safetensors_files(what, skips, most);
-    }
-    if (to == "npz") return convert_to_npz(what);
-    if (to == "dcp") return convert_to_dcp(what, writing);
-    if (to == "torch_dist") {
-      torch_dist_target target{.in = of.in,
-                               .links = of.links,
-                               .has_all_arrays = of.only.empty() && of.skip.empty(),
-                               .renames = {}};
-      for (const std::string& text : of.renames) {
-        ZARRPOINT_TRY(rule, rename_rule::parse(text));
-        target.renames.push_back(std::move(rule));
-      }
-      return convert_to_torch_dist(what, target, writing);
-    }
-    ZARRPOINT_TRY(options, plan.options());
-    return convert_to_zarr(what, options, writing);
+    plan.note_lost();
+    ZARRPOINT_CHECK(write_converted(plan, what, of, writing));
+    plan.tell_lost();
+    return {};
   };
   if (const auto status = run(); !status) return fail(status.failure());
   return exit_status::ok;

@@ -104,6 +104,7 @@ class orbax_conversion {
     how_.zarr_format = target.zarr_format;
     how_.ocdbt = target.ocdbt;
     how_.rules = options.rules;
+    how_.layouts = options.layouts;
     how_.overwrite = options.overwrite;
     const zp::node::object* const members = options.attributes.if_object();
     if (members != nullptr && !members->empty()) how_.custom_metadata = options.attributes;

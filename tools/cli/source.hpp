@@ -5,6 +5,7 @@
 // Whatever holds named arrays, seen in one way.
 
 #include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -12,6 +13,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
 
 #include "element_text.hpp"
 
@@ -174,6 +176,14 @@ class source {
   /// Bytes of its objects in the store.
   virtual zp::result<std::uint64_t> stored_bytes(std::size_t index) const = 0;
   virtual void verify(verification& to) const = 0;
+
+  /// How it is read.
+  virtual zp::context how() const { return zp::default_context(); }
+  /// The metadata of an array that is one of Zarr, as a file and not as a view of another format.
+  virtual const zp::array_metadata* stored_as(std::size_t) const { return nullptr; }
+  /// Whether chunks that would hold its elements are not stored; nothing where each shard would
+  /// have to be opened to tell.
+  virtual std::optional<bool> lacks_chunks(std::size_t) const { return false; }
 
   /// How an array is stored, but for its attributes; null where that is not known. Where two are
   /// stored in the same way, equal objects mean equal elements, read or not.

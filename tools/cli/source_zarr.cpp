@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -110,6 +111,8 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
                          const zp::context& how, zp::detail::consolidation_check consolidated)
     : store_(std::move(root.store)),
       how_(how),
+      is_view_(!root.container.empty() && !root.container.starts_with("Orbax") &&
+               !root.container.starts_with("OCDBT")),
       contents_(std::move(contents)),
       differences_(std::move(consolidated.findings)) {
   attributes_ = contents_.attributes;
@@ -231,6 +234,22 @@ void zarr_source::tell_names() {
       count == 1 ? "" : ", and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
   warnings_.push_back("names that are not valid keys are shown in another way: " + first + others +
                       "; the attribute \"original_name\" has what the file says");
+}
+
+std::optional<bool> zarr_source::lacks_chunks(std::size_t index) const {
+  if (!arrays_[index]) return false;
+  if (contents_.is_ours()) {
+    const auto& objects = contents_.leaves[index].objects.objects();
+    return std::any_of(objects.begin(), objects.end(), [](const auto& one) {
+      const auto& inner = one.second.crc32c;
+      return one.second.absent() ||
+             std::find(inner.begin(), inner.end(), std::nullopt) != inner.end();
+    });
+  }
+  const auto objects = stored_objects(index);
+  if (!objects) return {};
+  if (objects->size() < zp::chunk_boxes(*arrays_[index]).size()) return true;
+  return entries_[index].shard_shape ? std::optional<bool>() : false;
 }
 
 zp::node zarr_source::stored_form(std::size_t index) const {

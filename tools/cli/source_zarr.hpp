@@ -41,7 +41,11 @@ class zarr_source final : public source {
                                                     const std::string& key) const override;
 
   const zp::any_store& store() const { return store_; }
-  const zp::context& how() const { return how_; }
+  zp::context how() const override { return how_; }
+  const zp::array_metadata* stored_as(std::size_t index) const override {
+    return arrays_[index] && !is_view_ ? &arrays_[index]->metadata() : nullptr;
+  }
+  std::optional<bool> lacks_chunks(std::size_t index) const override;
   const zp::detail::checkpoint_contents& contents() const { return contents_; }
   /// How consolidated metadata differ from the nodes' own documents.
   const std::vector<zp::detail::document_finding>& differences() const { return differences_; }
@@ -59,6 +63,7 @@ class zarr_source final : public source {
 
   zp::any_store store_;
   zp::context how_;
+  bool is_view_;  ///< of a file of another format
   zp::detail::checkpoint_contents contents_;
   std::vector<zp::detail::document_finding> differences_;
   std::set<std::string> missing_;  ///< arrays that consolidated metadata alone name

@@ -10,6 +10,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -42,10 +43,23 @@ struct leaf_rule {
   codec_list codecs{};  ///< of inner chunks, `{{"bytes"}, {"zstd", 3}}`; default `raw_codecs()`
 };
 
+/// How one leaf is stored, said whole: as another array is, for a copy of it.
+struct leaf_layout {
+  std::string name;
+  /// Its chunks, keys, codecs, fill value and names of dimensions, in the format of the save. The
+  /// shape and the dtype are those of the leaf, which the rest must fit, and so are the attributes.
+  array_metadata as;
+  bool elide_fill = false;  ///< leave out chunks that hold only the fill value
+  std::string kind{};       ///< of value, as `checkpoint::typestr` tells it; empty: the leaf's own
+};
+
 /// How `save` writes a checkpoint.
 struct save_options {
   int zarr_format = 3;             ///< 3, or 2 for readers that know nothing newer
   std::vector<leaf_rule> rules{};  ///< per leaf, by name
+  /// In place of what `rules` say, but for their casts: by `save`, not by many processes. What
+  /// `as` says of chunks counts, and `elide_fill` for all leaves counts, too.
+  std::vector<leaf_layout> layouts{};
   /// Replace a checkpoint at the target. What others put into its directory stays, unless it lies
   /// in the directory of an array, see `save_report::kept`; a directory that is not a checkpoint of
   /// zarrpoint's is never touched.

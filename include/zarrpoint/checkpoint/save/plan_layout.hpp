@@ -50,6 +50,22 @@ result<planned_layout> plan_layout(const layout_rules& rules, const tensor_spec&
 result<planned_layout> plan_layout(std::string_view name, const tensor_spec& spec,
                                    const save_options& options);
 
+/// The layouts that a save was given, by name.
+class given_layouts {
+ public:
+  explicit given_layouts(const std::vector<leaf_layout>& all);
+  /// Null for none.
+  const leaf_layout* find(std::string_view name) const;
+
+ private:
+  std::vector<const leaf_layout*> sorted_;
+};
+
+/// The storage of a leaf of `spec` that is stored as another array is, without attributes. Errors:
+/// `invalid_argument`.
+result<array_metadata> copied_layout(const leaf_layout& given, const tensor_spec& spec,
+                                     int zarr_format);
+
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 // One planned leaf: encode and write.
@@ -65,6 +66,8 @@ struct planned_leaf {
   std::uint64_t bytes = 0;
   /// The key that the array gets, where that is not the name of the leaf.
   std::optional<store_key> key{};
+  bool elide_fill = false;  ///< of this leaf, whatever the options say
+  std::string_view kind{};  ///< empty: what the leaf says
 
   const array_metadata& metadata() const noexcept { return form->metadata(); }
 };

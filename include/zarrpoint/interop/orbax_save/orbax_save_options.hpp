@@ -60,6 +60,10 @@ struct save_tree_options {
   /// Per leaf, by name, as for `zarrpoint::save`; but codecs are `zstd_codecs()` by default, as
   /// Orbax compresses too, and chunks may be set for Zarr v2, where they are what is stored.
   std::vector<leaf_rule> rules{};
+  /// In place of rules, but for their casts, and of what shardings say of chunks; for the save by
+  /// one process. TensorStore, which Orbax reads with, must know the codecs. Orbax stores every
+  /// chunk, and has kinds of its own: `elide_fill` and `kind` have no effect.
+  std::vector<leaf_layout> layouts{};
   /// Replace a checkpoint of Orbax's at the target, or this item of it. What else lies in its
   /// directory stays, see `save_report::kept`; no other directory is ever touched.
   bool overwrite = false;

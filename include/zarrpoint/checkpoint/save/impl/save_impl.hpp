@@ -110,6 +110,17 @@ class layout_table {
     return &into;
   }
 
+  /// The same of one that is stored as another array is.
+  result<const entry*> copy(const leaf_layout& given, const tensor_spec& spec,
+                            const node* attributes) {
+    ZARRPOINT_TRY(as, copied_layout(given, spec, zarr_format_));
+    if (attributes != nullptr) as.attributes = *attributes;
+    if (single_.form != nullptr && single_.form->metadata() == as) return &single_;
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    single_ = {{}, spec, make_counted<planned_form>(std::move(as)), {}, bytes};
+    return &single_;
+  }
+
  private:
   /// Layers repeat what they have, which is not much; more would only be looked through.
   static constexpr std::size_t kept = 32;
@@ -157,10 +168,12 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
   }
   plan.leaves.reserve(set.leaves.size());
   layout_table layouts(options.zarr_format);
+  const given_layouts copies(options.layouts);
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
     const leaf& value = set.leaves[i];
     const staged_leaf* const early =
         i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
+    const leaf_layout* const given = copies.find(value.name());
     const auto planned = [&]() -> result<const layout_table::entry*> {
       // The tensor of one that was staged early may be another by now, or be gone.
       ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
@@ -168,8 +181,9 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
         ZARRPOINT_CHECK(check_cast(stored.type, *cast));
         stored.type = *cast;
       }
-      return layouts.get(layout_rules_of(value.name(), options), stored,
-                         find_sorted(attributes, value.name()));
+      const node* const own = find_sorted(attributes, value.name());
+      if (given != nullptr) return layouts.copy(*given, stored, own);
+      return layouts.get(layout_rules_of(value.name(), options), stored, own);
     };
     auto layout = planned();
     if (!layout) return std::move(layout).failure().at("save " + in_quotes(value.name()));
@@ -177,7 +191,11 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     for (const std::string& warning : of.warnings)
       plan.warnings.push_back(in_quotes(value.name()) + ": " + warning);
     plan.bytes += of.bytes;
-    plan.leaves.push_back({&value, early, of.form, of.bytes});
+    planned_leaf& into = plan.leaves.emplace_back();
+    into = {&value, early, of.form, of.bytes};
+    if (given == nullptr) continue;
+    into.elide_fill = given->elide_fill;
+    into.kind = given->kind;
   }
   hidden_leaves hidden;
   for (const planned_leaf& leaf : plan.leaves)

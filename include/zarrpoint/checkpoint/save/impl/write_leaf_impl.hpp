@@ -75,7 +75,7 @@ ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const pl
   const leaf& value = *planned.value;
   leaf_record record;
   record.name = value.name();
-  record.typestr = value.typestr();
+  record.typestr = planned.kind.empty() ? value.typestr() : planned.kind;
   ZARRPOINT_TRY(key,
                 planned.key ? result<store_key>(*planned.key) : store_key::parse(value.name()));
   ZARRPOINT_TRY(texts, planned.form->texts());
@@ -90,6 +90,7 @@ ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const pl
   ZARRPOINT_TRY(target, planned.form->array_at(store, std::move(key), how));
   write_options with_digests = options;
   with_digests.collected = &record.objects;
+  with_digests.elide_fill = options.elide_fill || planned.elide_fill;
   ZARRPOINT_CHECK(write_elements(target, planned, with_digests, pinned));
   return record;
 }
