@@ -284,9 +284,9 @@ as_printed() {
     "$python" tests/tools/run_as_printed.py build/as_printed build/consumers/conan_venv "$venv/bin/python" "$@"
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli asan coverage tsan noexcept size fuzz reliability tidy"
+all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli hunt asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt hunt_all reshard mutation"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation"
 # Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
 chains=("dev reshard mutation mpi cli hunt cuda parallel interop conformance libtorch mdspan orbax torch torch_long megatron hunt_all" "asan coverage fuzz"
   "consumers as_printed")

@@ -99,6 +99,21 @@ class Elements(Case):
         self.assertIn(b"NOT VERIFIED", done.stdout)
         self.assertIn(b"separator", done.stdout)
 
+    def test_an_absent_fill_value_and_names_of_axes(self):
+        """pydantic-zarr #102, xarray #9970: convert keeps them, and writes no chunk of fill values alone."""
+        group = zarr.create_group(self.folder / "in")
+        array = group.create_array(
+            "a", shape=(400, 400), chunks=(10, 10), dtype="f4", fill_value=np.nan, dimension_names=["y", "x"]
+        )
+        array[:10, :10] = 1
+        self.expect(OK, "convert", self.folder / "in", self.folder / "out.zarr")
+        document = json.loads((self.folder / "out.zarr/a/zarr.json").read_text())
+        self.assertEqual(document["dimension_names"], ["y", "x"])
+        self.assertEqual(document["fill_value"], "NaN")
+        self.expect(OK, "diff", self.folder / "in", self.folder / "out.zarr")
+        files = [file for file in (self.folder / "out.zarr").rglob("*") if file.is_file()]
+        self.assertLess(sum(file.stat().st_size for file in files), 100_000)
+
     def v2_array(self, kind, fill):
         (self.folder / "in").mkdir()
         text = f'{{"zarr_format":2,"shape":[4],"chunks":[2],"dtype":"{kind}","compressor":null,"filters":null,"order":"C","fill_value":{fill}}}'
