@@ -556,7 +556,7 @@ TEST_CASE("a leaf is stored as another array is, whole") {
   as.dimension_names = dimension_names_list{"y", std::nullopt};
   save_options options;
   options.rules = {{.chunk_shape = dims{3, 3}}};
-  options.layouts = {{"z/copy", as, true, "json"}, {"nobody's", as}, {"a", as}};
+  options.layouts = {{"a", as}, {"nobody's", as}, {"z/copy", as, true, "json"}};
   const std::span<const float> flat(values);
   tensor two = tensor::make({dtype_kind::float32, {6, 8}}).value();
   std::memcpy(two.mutable_view().data, flat.data(), flat.size_bytes());

@@ -158,6 +158,8 @@ class planner {
                                set(&zp::leaf_rule::codecs)};
       if (auto layout = kept_.keep(each, asked, format)) out.layouts.push_back(*std::move(layout));
     }
+    std::sort(out.layouts.begin(), out.layouts.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     return out;
   }
 

@@ -50,16 +50,8 @@ result<planned_layout> plan_layout(const layout_rules& rules, const tensor_spec&
 result<planned_layout> plan_layout(std::string_view name, const tensor_spec& spec,
                                    const save_options& options);
 
-/// The layouts that a save was given, by name.
-class given_layouts {
- public:
-  explicit given_layouts(const std::vector<leaf_layout>& all);
-  /// Null for none.
-  const leaf_layout* find(std::string_view name) const;
-
- private:
-  std::vector<const leaf_layout*> sorted_;
-};
+/// The layout of that name among layouts that are sorted by name; null for none.
+const leaf_layout* layout_of(const std::vector<leaf_layout>& sorted, std::string_view name);
 
 /// The storage of a leaf of `spec` that is stored as another array is, without attributes. Errors:
 /// `invalid_argument`.

@@ -6,7 +6,6 @@
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/chunk_shape.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
-#include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
@@ -148,25 +147,18 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(const layout_rules& rules,
   return plan;
 }
 
-ZARRPOINT_INLINE given_layouts::given_layouts(const std::vector<leaf_layout>& all) {
-  for (const leaf_layout& one : all) sorted_.push_back(&one);
-  sort_by_text(sorted_, [](const leaf_layout* one) -> std::string_view { return one->name; });
-}
-
-ZARRPOINT_INLINE const leaf_layout* given_layouts::find(std::string_view name) const {
-  const auto at =
-      std::lower_bound(sorted_.begin(), sorted_.end(), name,
-                       [](const leaf_layout* a, std::string_view b) { return a->name < b; });
-  return at != sorted_.end() && (*at)->name == name ? *at : nullptr;
+ZARRPOINT_INLINE const leaf_layout* layout_of(const std::vector<leaf_layout>& sorted,
+                                              std::string_view name) {
+  const auto at = std::lower_bound(sorted.begin(), sorted.end(), name,
+                                   [](const auto& a, auto b) { return a.name < b; });
+  return at != sorted.end() && at->name == name ? &*at : nullptr;
 }
 
 ZARRPOINT_INLINE result<array_metadata> copied_layout(const leaf_layout& given,
                                                       const tensor_spec& spec, int zarr_format) {
   array_metadata out = given.as;
   if (out.zarr_format != zarr_format || out.chunk_shape.rank() != spec.shape.rank())
-    return bad_rule("a layout of Zarr v" + std::to_string(out.zarr_format) + " with chunks of " +
-                    to_string(out.chunk_shape) + " does not fit shape " + to_string(spec.shape) +
-                    " in Zarr v" + std::to_string(zarr_format));
+    return bad_rule("the layout does not fit shape " + to_string(spec.shape) + ", or the format");
   out.shape = spec.shape;
   out.type = spec.type;
   out.attributes = {};

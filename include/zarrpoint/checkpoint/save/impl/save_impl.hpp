@@ -111,10 +111,9 @@ class layout_table {
   }
 
   /// The same of one that is stored as another array is.
-  result<const entry*> copy(const leaf_layout& given, const tensor_spec& spec,
-                            const node* attributes) {
-    ZARRPOINT_TRY(as, copied_layout(given, spec, zarr_format_));
-    if (attributes != nullptr) as.attributes = *attributes;
+  result<const entry*> copy(const leaf_layout& of, const tensor_spec& spec, const node* own) {
+    ZARRPOINT_TRY(as, copied_layout(of, spec, zarr_format_));
+    if (own != nullptr) as.attributes = *own;
     if (single_.form != nullptr && single_.form->metadata() == as) return &single_;
     ZARRPOINT_TRY(bytes, byte_count(spec));
     single_ = {{}, spec, make_counted<planned_form>(std::move(as)), {}, bytes};
@@ -168,12 +167,11 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
   }
   plan.leaves.reserve(set.leaves.size());
   layout_table layouts(options.zarr_format);
-  const given_layouts copies(options.layouts);
   for (std::size_t i = 0; i < set.leaves.size(); ++i) {
     const leaf& value = set.leaves[i];
     const staged_leaf* const early =
         i < set.early.size() && !value.host_accessible() ? &set.early[i] : nullptr;
-    const leaf_layout* const given = copies.find(value.name());
+    const leaf_layout* const given = layout_of(options.layouts, value.name());
     const auto planned = [&]() -> result<const layout_table::entry*> {
       // The tensor of one that was staged early may be another by now, or be gone.
       ZARRPOINT_TRY(stored, early != nullptr ? result<tensor_spec>(early->spec()) : value.spec());
@@ -191,11 +189,10 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     for (const std::string& warning : of.warnings)
       plan.warnings.push_back(in_quotes(value.name()) + ": " + warning);
     plan.bytes += of.bytes;
-    planned_leaf& into = plan.leaves.emplace_back();
-    into = {&value, early, of.form, of.bytes};
+    plan.leaves.push_back({&value, early, of.form, of.bytes});
     if (given == nullptr) continue;
-    into.elide_fill = given->elide_fill;
-    into.kind = given->kind;
+    plan.leaves.back().elide_fill = given->elide_fill;
+    plan.leaves.back().kind = given->kind;
   }
   hidden_leaves hidden;
   for (const planned_leaf& leaf : plan.leaves)

@@ -182,8 +182,7 @@ ZARRPOINT_INLINE result<std::string> array_type(const described_leaf& of, const 
 
 class tree_planner {
  public:
-  explicit tree_planner(const save_tree_options& options)
-      : options_(options), layouts_(options.layouts) {}
+  explicit tree_planner(const save_tree_options& options) : options_(options) {}
 
   result<tree_plan> run(const leaves_to_plan& of) {
     ZARRPOINT_CHECK(check_options());
@@ -289,7 +288,7 @@ class tree_planner {
   /// How Zarr keeps an array of `spec`. `local`, if not null, is what one device had of it.
   result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec,
                                     const dims* local) {
-    if (const leaf_layout* const given = layouts_.find(name))
+    if (const leaf_layout* const given = v0::detail::layout_of(options_.layouts, name))
       return v0::detail::copied_layout(*given, spec, options_.zarr_format);
     v0::save_options as{.zarr_format = options_.zarr_format};
     as.rules.push_back({.codecs = zstd_codecs()});
@@ -353,7 +352,6 @@ class tree_planner {
   }
 
   const save_tree_options& options_;
-  v0::detail::given_layouts layouts_;
   tree_plan plan_;
   std::map<std::string_view, const sharding*> shardings_;
   std::set<std::string_view> used_;
