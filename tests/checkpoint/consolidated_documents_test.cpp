@@ -115,6 +115,17 @@ TEST_CASE("a copy that has the defaults of codecs, which the document leaves out
   CHECK(with(array("1,\"checksum\":false", R"(,"index_location":"end")"), plain).empty());
   CHECK(with(plain, array("1,\"checksum\":false", R"(,"index_location":"end")")).empty());
   CHECK(with(array("2", ""), plain) == list{"a"});
+  CHECK(with(array("1", R"(,"index_location":"start")"), plain) == list{"a"});
+  // An order of bytes that one of them leaves out is not a setting of the encoder.
+  const auto ordered = [](std::string_view order) {
+    return R"({"zarr_format":3,"node_type":"array","shape":[2],"data_type":"int16",)"
+           R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},)"
+           R"("chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes")" +
+           std::string(order) + "}]}";
+  };
+  const std::string little = ordered(R"(,"configuration":{"endian":"little"})");
+  CHECK(with(ordered(""), little).empty());
+  CHECK(with(ordered(""), ordered(R"(,"configuration":{"endian":"big"})")) == list{"a"});
   CHECK(with(array("1", R"(,"index_location":"end")"),
              array("1", R"(,"index_location":"start")")) == list{"a"});
 }

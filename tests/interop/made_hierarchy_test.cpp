@@ -104,6 +104,10 @@ TEST_CASE("made hierarchy: what is not read is listed with its reason and its by
   const auto parsed = parse_array_v3(told);
   CHECK(parsed.failure().code == errc::unsupported);
   CHECK(parsed.failure().message.find("torch.qint8") != std::string::npos);
+  // Also where the type is one that is known: what is not read never reads as zeros.
+  for (const char* const type : {"uint8", "float4_e2m1fn", "r16", "string", ""})
+    CHECK(parse_array_v3(detail::unread_document({type, "it is in parts", {2}})).failure().code ==
+          errc::unsupported);
 }
 
 TEST_CASE("made hierarchy: names that make more groups than fit are refused") {

@@ -14,6 +14,7 @@
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,16 +41,38 @@ ZARRPOINT_INLINE node sorted_value(node value) {
   return value;
 }
 
-/// Whether the configurations of codecs agree in all members that both have. A program that
-/// consolidates writes the defaults that others leave out, as the `index_location` of a shard.
+/// Members of codecs that a program may leave out: encoders' settings, and what has one default.
+inline bool may_be_left_out(const node::member& one) {
+  constexpr std::array<std::string_view, 7> settings{
+      "acceleration", "blocksize", "checksum", "clevel", "level", "nthreads", "typesize"};
+  if (std::find(settings.begin(), settings.end(), one.key) != settings.end()) return true;
+  if (one.key == "index_location") return one.value == node("end");
+  if (one.key == "endian") return one.value == node("little");
+  return one.value.is_null();
+}
+
+/// Whether the configurations of codecs are the same, whatever defaults one of them leaves out. A
+/// program that consolidates writes those that others leave out, as the `index_location` of a
+/// shard.
 inline bool agree(const node& a, const node& b) {
-  if (a.is_null() || b.is_null()) return true;
+  if (a.is_null() != b.is_null())
+    return agree(a.is_null() ? node(node::object{}) : a, b.is_null() ? node(node::object{}) : b);
   const node::object* const members = a.if_object();
-  if (members != nullptr && b.if_object() != nullptr)
-    return std::all_of(members->begin(), members->end(), [&](const node::member& one) {
-      const node* const other = b.find(one.key);
-      return other == nullptr || agree(one.value, *other);
-    });
+  const node::object* const others_members = b.if_object();
+  if (members != nullptr && others_members != nullptr) {
+    const auto is_default = [](const node::member& one) {
+      return one.key == "configuration" ? agree(one.value, node()) : may_be_left_out(one);
+    };
+    return std::all_of(members->begin(), members->end(),
+                       [&](const node::member& one) {
+                         const node* const other = b.find(one.key);
+                         return other != nullptr ? agree(one.value, *other) : is_default(one);
+                       }) &&
+           std::all_of(others_members->begin(), others_members->end(),
+                       [&](const node::member& one) {
+                         return a.find(one.key) != nullptr || is_default(one);
+                       });
+  }
   const node::array* const items = a.if_array();
   const node::array* const others = b.if_array();
   if (items == nullptr || others == nullptr) return a == b;
@@ -247,11 +270,9 @@ class consolidation_checker {
 
   /// Arrays, and groups that hold none, which the consolidated metadata lack.
   void check_untold(const consolidation& in) {
+    const std::string below = in.group.empty() ? std::string() : in.group + '/';
     const auto check = [&](const std::string& name, std::string_view kind) {
-      const bool is_below =
-          in.group.empty() || (name.size() > in.group.size() && name.starts_with(in.group) &&
-                               name[in.group.size()] == '/');
-      if (name.empty() || !is_below) return;
+      if (name.empty()) return;
       const auto at = std::lower_bound(
           in.nodes.begin(), in.nodes.end(), name,
           [](const stored_node& one, const std::string& wanted) { return one.path < wanted; });
@@ -260,8 +281,13 @@ class consolidation_checker {
           "the consolidated metadata lack this " + std::string(kind) +
               ": programs that believe them do not see it; write them again");
     };
-    for (const stored_leaf& leaf : own_.leaves) check(leaf.name, "array");
-    for (const std::string& group : own_.groups) check(group, "group");
+    auto leaf = std::lower_bound(
+        own_.leaves.begin(), own_.leaves.end(), below,
+        [](const stored_leaf& one, const std::string& wanted) { return one.name < wanted; });
+    for (; leaf != own_.leaves.end() && leaf->name.starts_with(below); ++leaf)
+      check(leaf->name, "array");
+    auto group = std::lower_bound(own_.groups.begin(), own_.groups.end(), below);
+    for (; group != own_.groups.end() && group->starts_with(below); ++group) check(*group, "group");
   }
 
   const any_store& store_;

@@ -294,7 +294,9 @@ class metadata_reader {
     if (items_of_.empty())
       for (const auto& [key, item] : items_)
         items_of_[std::string_view(key).substr(0, key.rfind('\n'))].push_back(&item);
-    for (const stored_item* const item : items_of_[to.name]) {
+    const auto found = items_of_.find(to.name);
+    if (found == items_of_.end()) return {};
+    for (const stored_item* const item : found->second) {
       ZARRPOINT_CHECK(charge(1));
       to.items.push_back(*item);
     }

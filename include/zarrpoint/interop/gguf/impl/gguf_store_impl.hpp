@@ -235,6 +235,8 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
                                           ", and its name does not tell those of the others; "
                                           "end it in " +
                                           mine.ending()};
+    } else if (mine.no >= mine.count) {
+      return error{errc::corrupt, "it says that it is " + mine.text()};
     } else {
       const std::string stem(name.substr(0, name.size() - mine.ending().size()));
       const auto add = [&](const detail::part_number& part) -> result<void> {

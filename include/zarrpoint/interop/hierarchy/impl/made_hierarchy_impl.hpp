@@ -14,6 +14,7 @@
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/data_type.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -37,6 +38,9 @@ ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
   };
   dims chunk = what.shape;
   for (index_t& extent : chunk) extent = std::max<index_t>(extent, 1);
+  // A type that this library has would make it an array that reads as its fill value.
+  node type = printable(what.type, 200);
+  if (what.type.empty() || parse_data_type_v3(type)) type = "unread " + *type.if_string();
   const auto named = [](const char* name, node configuration) {
     return node::object{{"name", name}, {"configuration", std::move(configuration)}};
   };
@@ -44,7 +48,7 @@ ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
       {"zarr_format", 3},
       {"node_type", "array"},
       {"shape", list(what.shape)},
-      {"data_type", printable(what.type, 200)},
+      {"data_type", std::move(type)},
       {"chunk_grid", named("regular", node::object{{"chunk_shape", list(chunk)}})},
       {"chunk_key_encoding", named("default", node::object{{"separator", "/"}})},
       {"fill_value", 0},

@@ -163,7 +163,8 @@ struct tree_store::state {
       std::vector<std::byte> text(
           static_cast<std::size_t>(std::min<std::uint64_t>(document->size(), document_bytes)));
       ZARRPOINT_CHECK(document->read(0, text));
-      ZARRPOINT_TRY(parsed, parse_json(text).at(document->name()));
+      ZARRPOINT_TRY(parsed,
+                    parse_json(text, detail::limits_within(document_bytes)).at(document->name()));
       whole = std::move(parsed);
     }
     node attributes = whole;
