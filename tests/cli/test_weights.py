@@ -3,14 +3,18 @@
 """GGUF files and those of torch.save: each command takes them as it takes others."""
 
 import json
+import os
 import re
+import resource
 import struct
+import unittest
 
 import ml_dtypes
 import numpy as np
 from safetensors import SafetensorError, deserialize
+from safetensors.numpy import save_file
 
-from support import FAILED, GOLDEN, NO, OK, UNVERIFIED, Case
+from support import FAILED, GOLDEN, NO, OK, SANITIZED, UNVERIFIED, Case
 from unsupported import safetensors_of
 
 GGUF = GOLDEN / "gguf"
@@ -171,6 +175,51 @@ class Weights(Case):
         self.expect(OK, "diff", index, self.folder / files[1])
         (self.folder / files[0]).unlink()
         self.assertIn(files[0], self.refused("inspect", self.folder))
+
+    def test_tensors_in_several_files_of_an_index(self):
+        """torch.distributed.checkpoint divides a tensor; the index can name one file for it."""
+        values = np.arange(8, dtype="<f4").reshape(4, 2)
+        files = ["shard-00001-model-00001-of-00002.safetensors", "shard-00002-model-00001-of-00002.safetensors"]
+        for i, file in enumerate(files):
+            told = {"w": {"saved_offsets": [2 * i, 0]}}
+            tensors = {"w": values[2 * i : 2 * i + 2]} | ({"b": np.ones(1, "<f4")} if i else {})
+            save_file(tensors, self.folder / file, metadata={"DCP_SHARDING_INFO": json.dumps(told)})
+        index = self.folder / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": {"w": files[0], "b": files[1]}}))
+        for place in (index, self.folder):
+            self.assertEqual(self.json("cat", place, "w"), values.tolist())
+            self.assertEqual(self.json("cat", place, "b"), [1])
+            self.expect(OK, "verify", place)
+        self.assertEqual(self.text("cat", index.name, "b", "--json", cwd=self.folder), "[1]\n")
+        other = self.folder / "other.safetensors.index.json"
+        index.rename(other)
+        self.assertIn("call the index model.safetensors.index.json", self.refused("cat", other, "w"))
+
+    def test_a_tensor_that_its_file_has_not(self):
+        file, names = "a.safetensors", [f"t{i:05}" for i in range(20_000)]
+        header = json.dumps({name: {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]} for name in names}).encode()
+        (self.folder / file).write_bytes(struct.pack("<Q", len(header)) + header)
+        index = self.folder / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": dict.fromkeys([*names, "zz"], file)}))
+        self.assertIn(f'weight_map: tensor "zz" is not in "{file}"', self.refused("inspect", index))
+
+    @unittest.skipIf(SANITIZED, "it needs memory of its own")
+    def test_unread_tensors_larger_than_the_memory(self):
+        size, limit = 1 << 30, 700 << 20
+        header = json.dumps({"new": {"dtype": "F9", "shape": [size], "data_offsets": [0, size]}}).encode()
+        files = [self.folder / name for name in ("a.safetensors", "b.safetensors")]
+        for file in files:
+            file.write_bytes(struct.pack("<Q", len(header)) + header)
+            os.truncate(file, 8 + len(header) + size)  # what is not written takes no room on the disk
+        with files[1].open("r+b") as other:
+            other.seek(8 + len(header) + 5)
+            other.write(b"X")
+
+        def little():
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+        said = self.text("diff", *files, "--memory", "64M", status=NO, preexec_fn=little)
+        self.assertIn("object c/0 at byte 5", said)
 
     def test_files_of_torch_save(self):
         for name in ("torch-1.13.0.pt", "torch-2.15.0.pt"):

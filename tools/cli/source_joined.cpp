@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -77,6 +78,10 @@ class joined_source final : public source {
       if (!part) return std::move(part).failure();
       (*part)->set_context(how);
       is_safetensors_ = is_safetensors_ && is_safetensors;
+      if (is_safetensors && (*part)->attributes().find("DCP_SHARDING_INFO") != nullptr) {
+        is_in_parts_ = true;
+        return {};
+      }
       ZARRPOINT_CHECK(add(file, folder + file, of_file.size(), *std::move(part)));
     }
     sort_entries();
@@ -88,6 +93,10 @@ class joined_source final : public source {
     tell_left();
     return {};
   }
+
+  /// Whether tensors of torch.distributed.checkpoint may lie in several of the files, a part in
+  /// each. Then this has not read them all.
+  bool is_in_parts() const { return is_in_parts_; }
 
   zp::result<void> read(std::size_t index, const zp::selection& part,
                         const zp::mutable_host_view& into) const override {
@@ -148,9 +157,10 @@ class joined_source final : public source {
   }
 
   zp::error missing(const std::string& file) const {
+    std::set<std::string_view> found;
+    for (const entry& one : entries_) found.insert(original_name(one));
     for (const auto& [name, in] : index_.files) {
-      const auto is_it = [&](const entry& one) { return original_name(one) == name; };
-      if (in == file && std::none_of(entries_.begin(), entries_.end(), is_it))
+      if (in == file && !found.contains(name))
         return {zp::errc::corrupt,
                 "weight_map: tensor \"" + escaped(name) + "\" is not in \"" + escaped(file) + '"'};
     }
@@ -217,7 +227,19 @@ class joined_source final : public source {
   std::vector<finding> left_;
   std::vector<finding> notes_;
   bool is_safetensors_ = true;
+  bool is_in_parts_ = false;
 };
+
+/// Files of torch.distributed.checkpoint, by the library, which joins the parts of a tensor.
+zp::result<source_pointer> open_parts(const std::string& path, const zp::context& how) {
+  constexpr std::string_view known = "model.safetensors.index.json";
+  if (file_name(path) != known)
+    return zp::error{zp::errc::unsupported,
+                     "its files have parts of tensors (DCP_SHARDING_INFO); call the index " +
+                         std::string(known)};
+  const std::string folder = path.substr(0, path.size() - known.size());
+  return open_zarr(folder.empty() ? "." : folder, how);
+}
 
 }  // namespace
 
@@ -232,6 +254,7 @@ zp::result<source_pointer> open_index(const std::string& path, const zp::context
     ZARRPOINT_TRY(index, parse_index(document));
     auto made = std::make_unique<joined_source>(path, std::move(index));
     ZARRPOINT_CHECK(made->open(how));
+    if (made->is_in_parts()) return open_parts(path, how);
     return source_pointer(std::move(made));
   };
   return open().at(path);

@@ -86,9 +86,9 @@ class safetensors_source final : public source {
   zp::result<std::unique_ptr<zp::blob>> open_stored(std::size_t index,
                                                     const std::string& key) const override {
     if (key != "c/0") return std::unique_ptr<zp::blob>();
-    const zp::bytes_view bytes = bytes_at(index);
-    return std::unique_ptr<zp::blob>(std::make_unique<zp::detail::memory_blob>(
-        std::vector<std::byte>(bytes.begin(), bytes.end()), context(index)));
+    zp::mapping part(bytes_at(index), std::make_shared<const zp::mapping>(file_.bytes));
+    return std::unique_ptr<zp::blob>(
+        std::make_unique<zp::detail::memory_blob>(std::move(part), context(index)));
   }
   void verify(verification& to) const override { verify_by_reading(*this, file_.path, to); }
 
