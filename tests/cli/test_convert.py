@@ -499,6 +499,27 @@ class Convert(Case):
         self.text("convert", self.folder / "weights.npy", self.folder / "c.zarr")
         self.check(self.folder / "c.zarr", {"weights": np.arange(6).reshape(2, 3)})
 
+    def test_numbers_too_large_for_an_attribute(self):
+        """They become texts of their digits, which a note says; texts of digits are kept."""
+        note = "which are kept as texts"
+        for form in (2, 3):
+            path, copy = self.folder / f"{form}.zarr", self.folder / f"copy{form}.zarr"
+            root = zarr.create_group(path, zarr_format=form)
+            for name, value in (("a", 2**70), ("b", str(2**70)), ("c", 2**64 - 1)):
+                root.create_array(name, data=np.arange(3), attributes={"deep": {"n": [1, value]}})
+            said = self.expect(OK, "convert", path, copy, "--to", f"zarr{form}").stderr.decode()
+            self.assertIn(f'attributes of "a" have numbers too large for 64 bits, {note}\n', said)
+            self.assertIn(note, self.expect(OK, "diff", path, copy).stderr.decode())
+            self.assertEqual(zarr.open_group(copy)["a"].attrs["deep"], {"n": [1, str(2**70)]})
+            self.assertEqual(zarr.open_group(copy)["c"].attrs["deep"], {"n": [1, 2**64 - 1]})
+            self.assertNotIn(note, self.expect(OK, "convert", copy, self.folder / f"again{form}.zarr").stderr.decode())
+            # An array that is the root, and a number that no double is.
+            zarr.create_array(self.folder / f"one{form}", data=np.arange(3), attributes={"x": "1e400"}, zarr_format=form)
+            document = self.folder / f"one{form}" / ("zarr.json" if form == 3 else ".zattrs")
+            document.write_text(document.read_text().replace('"1e400"', "1e400"))
+            said = self.expect(OK, "convert", self.folder / f"one{form}", self.folder / f"to{form}.zarr").stderr.decode()
+            self.assertIn("attributes of the root have numbers", said)
+
     def test_nothing_is_overwritten(self):
         np.savez(self.folder / "a.npz", x=np.arange(3))
         zarr.create_array(self.folder / "theirs.zarr", data=np.arange(3))

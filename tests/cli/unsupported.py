@@ -114,6 +114,12 @@ def hidden(path):
     (path / ".zgroup").write_text('{"zarr_format": 2}')
 
 
+def index_of_parts(path):
+    """An index of a name that the library does not know, of files of torch.distributed.checkpoint."""
+    save_file({"x": np.zeros(2)}, path.with_name("part.safetensors"), metadata={"DCP_SHARDING_INFO": "{}"})
+    path.write_text('{"weight_map": {"x": "part.safetensors"}}')
+
+
 def starred(path):
     save_file({"a*": np.zeros(2)}, path)
 
@@ -141,6 +147,7 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
      file(raw_npy([1, 0], "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "1," * 40 + "), }")), "inspect FILE"),
     ("npy files of later formats", file(raw_npy([9, 0], "")), "inspect FILE"),
     ("JSON that is not an index", file(b'{"x": 1}'), "inspect FILE"),
+    ("indexes of files that have parts of tensors, under other names", index_of_parts, "inspect FILE"),
     ("safetensors of a dtype that the format has since got", file(safetensors_of({"x": ("F9", [2], b"123")})), "cat FILE x"),
     ("other files", file(b"something else"), "inspect FILE"),
     ("pipes, devices", lambda path: os.mkfifo(path), "inspect FILE"),

@@ -5,6 +5,7 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
@@ -193,7 +194,7 @@ class planner {
   void note_attributes() const {
     std::size_t arrays = 0;
     for (const converted& each : plan_.arrays) {
-      if (is_lost(plan_.from.entries()[each.index].attributes)) ++arrays;
+      if (is_lost(each)) ++arrays;
     }
     zp::node root = plan_.from.attributes();
     // That of a checkpoint of many processes says how it is stored.
@@ -410,14 +411,18 @@ class planner {
 
   bool is_of_pytorch() const { return target() == "dcp" || target() == "torch_dist"; }
 
-  /// Of a value of Python the attributes say what it is, and PyTorch's formats have it.
-  bool is_lost(const zp::node& attributes) const {
-    if (!has_members(attributes)) return false;
-    const zp::node::object& members = *attributes.if_object();
-    return !is_of_pytorch() ||
-           std::any_of(members.begin(), members.end(), [](const zp::node::member& one) {
-             return one.key != "content_type" && one.key != "python_type";
-           });
+  /// Of a value of Python the attributes say what it is, and PyTorch's formats have it. Orbax has
+  /// the keys of its own leaves.
+  bool is_lost(const converted& array) const {
+    const entry& from = plan_.from.entries()[array.index];
+    if (!has_members(from.attributes)) return false;
+    const bool keeps_keys =
+        target() == "orbax" && plan_.from.format().starts_with("Orbax") && from.name == array.name;
+    const zp::node::object& members = *from.attributes.if_object();
+    return std::any_of(members.begin(), members.end(), [&](const zp::node::member& one) {
+      if (is_of_pytorch()) return one.key != "content_type" && one.key != "python_type";
+      return !keeps_keys || one.key != zp::detail::original_name_member;
+    });
   }
 
   bool holds_array(const std::string& group) const {

@@ -26,6 +26,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace cli {
@@ -98,6 +101,18 @@ void describe(const zp::array_metadata& metadata, entry& to) {
   }
 }
 
+/// Texts that may be numbers which a `node` cannot hold, and whose digits it has.
+void find_digits(const zp::node& in, std::vector<std::string_view>& to) {
+  if (const zp::node::object* const members = in.if_object()) {
+    for (const zp::node::member& one : *members) find_digits(one.value, to);
+  } else if (const zp::node::array* const items = in.if_array()) {
+    for (const zp::node& one : *items) find_digits(one, to);
+  } else if (const std::string* const text = in.if_string()) {
+    const bool is_long = text->size() >= 19 || text->find_first_of("eE") != text->npos;
+    if (is_long && text->find_first_not_of("0123456789+-.eE") == text->npos) to.push_back(*text);
+  }
+}
+
 /// The part of an array that an object has; nothing for an object that is not a chunk of it.
 std::optional<zp::box> chunk_of(const zp::array& array, const zp::chunk_boxes& chunks,
                                 const std::string& key) {
@@ -129,6 +144,7 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
   }
   add_groups();
   tell_names();
+  if (!is_view_) tell_numbers();
   lent_.resize(arrays_.size());
   const bool single = entries_.size() == 1 && entries_[0].name.empty();
   format_ = root.container;
@@ -234,6 +250,42 @@ void zarr_source::tell_names() {
       count == 1 ? "" : ", and " + std::to_string(count - 1) + (count == 2 ? " other" : " others");
   warnings_.push_back("names that are not valid keys are shown in another way: " + first + others +
                       "; the attribute \"original_name\" has what the file says");
+}
+
+/// Numbers of JSON beyond 64 bits are texts here, and so in what is converted.
+void zarr_source::tell_numbers() {
+  std::size_t count = 0;
+  std::string first;
+  const auto look = [&](const std::string& name, const zp::node& attributes) {
+    if (has_kept_number(name, attributes) && count++ == 0)
+      first = name.empty() ? "the root" : '"' + escaped(name) + '"';
+  };
+  look({}, attributes_);
+  for (const group_entry& each : groups_) look(each.name, each.attributes);
+  for (const entry& each : entries_) look(each.name, each.attributes);
+  if (count == 0) return;
+  const std::string others = count == 1 ? "" : " and of " + std::to_string(count - 1) + " more";
+  warnings_.push_back("attributes of " + first + others +
+                      " have numbers too large for 64 bits, which are kept as texts");
+}
+
+/// Whether the node's own document has such a number: then it has no text of these digits.
+bool zarr_source::has_kept_number(const std::string& node, const zp::node& attributes) const {
+  std::vector<std::string_view> digits;
+  find_digits(attributes, digits);
+  if (digits.empty()) return false;
+  const auto at = zp::store_key::parse(node);
+  if (!at) return false;
+  for (const char* const name : {"zarr.json", ".zattrs"}) {
+    const auto key = at->child(name);
+    const auto object = key ? store_.open(*key) : std::unique_ptr<zp::blob>();
+    if (!object || *object == nullptr || (*object)->size() > how_.limit.metadata_bytes) continue;
+    std::string text(static_cast<std::size_t>((*object)->size()), '\0');
+    if (!(*object)->read(0, std::as_writable_bytes(std::span(text)))) continue;
+    for (const std::string_view one : digits)
+      if (text.find('"' + std::string(one) + '"') == text.npos) return true;
+  }
+  return false;
 }
 
 std::optional<bool> zarr_source::lacks_chunks(std::size_t index) const {

@@ -58,6 +58,8 @@ class zarr_source final : public source {
   void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
   void add_groups();
   void tell_names();
+  void tell_numbers();
+  bool has_kept_number(const std::string& node, const zp::node& attributes) const;
   void add_missing(std::vector<zp::detail::stored_leaf> missing);
   void warn_of_differences();
 
