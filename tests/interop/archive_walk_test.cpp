@@ -30,20 +30,6 @@ std::string text_of(const any_store& store, std::string_view name) {
   return std::string(as_text(*chunk).substr(8));  // one text, and its size, go before it
 }
 
-TEST_CASE("archive_walk: keys of one text have names that differ, of equal keys the last counts") {
-  const auto names = [](const std::string& pickle) {
-    std::vector<std::string> out;
-    for (const auto& one : torch::detail::named_members(test::unpickle(pickle).value()))
-      out.push_back(one.name + "=" + std::to_string(one.member));
-    return out;
-  };
-  using list = std::vector<std::string>;
-  CHECK(names("\x80\x02}(K\0NU\0010NK\0NU\1aNu."s) == list{"0 (int)=2", "0=1", "a=3"});
-  CHECK(names("\x80\x02}(K\0NK\1Nu."s) == list{"0=0", "1=1"});
-  CHECK(names("\x80\x02}(K\1K\2\x86NNNu."s) == list{"[1,2]=0", "null=1"});
-  CHECK(names("\x80\x02}(U\4nullNNNu."s) == list{"null=0", "null (NoneType)=1"});
-}
-
 TEST_CASE("archive_walk: the weights of a module are arrays, the rest names them") {
   const any_store folder = file_store::open(golden).value();
   for (const char* file : {"module.pt", "legacy_module.pt"}) {
@@ -64,6 +50,73 @@ TEST_CASE("archive_walk: an object that lies within itself") {
   const any_store store = torch::archive_store::open(folder, key("object.pt")).value();
   CHECK(array::open(store, key("bag/scale")));
   CHECK(text_of(store, "bag/@object").find("within itself") != std::string::npos);
+}
+
+// A tensor in a storage of one byte, by the opcodes of its length.
+std::string tensor_of(const std::string& length) {
+  return "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nByteStorage\nX\1\0\0\0000"
+         "X\3\0\0\0cpuK\1tQK\0"s +
+         length + "\x85K\0\x85\x89}tR"s;
+}
+const std::string one_byte = tensor_of("K\1");
+
+result<torch::archive_store> open_pickle(const std::string& pickle,
+                                         const torch::pickle_limits& limits = {}) {
+  return torch::archive_store::open(
+      test::blob_of(test::zip_of({{"a/data.pkl", "\x80\x02" + pickle + "."}, {"a/data/0", "x"}})),
+      limits);
+}
+
+bool is_refused(const std::string& pickle, const torch::pickle_limits& limits) {
+  const auto made = open_pickle(pickle, limits);
+  return !made && made.failure().code == errc::resource_limit;
+}
+
+TEST_CASE("archive_walk: of dicts with tensors as keys no value and no key is lost") {
+  // Two keys of one shape, as in the state of an optimiser.
+  const any_store store = open_pickle("}(" + one_byte + one_byte + one_byte + "K\5u").value();
+  std::size_t arrays = 0;
+  for (const list_entry& one : store.list(key("")).value())
+    if (one.is_prefix && array::open(store, key(one.name))) ++arrays;
+  CHECK(arrays == 4);
+}
+
+TEST_CASE("archive_walk: what names and keys take is bounded by the limits") {
+  const torch::pickle_limits limits{.max_bytes = 1 << 16, .max_values = 1 << 12};
+  const std::string name = "X\x10\x27\0\0"s + std::string(10000, 'k');
+  std::string shared = "](}" + name + one_byte + "sq\1";
+  CHECK(open_pickle(shared + "h\1e"s, limits));
+  for (int i = 0; i < 8; ++i) shared += "h\1"s;
+  CHECK(is_refused(shared + "e", limits));
+  // One key many times, in a dict that is there many times.
+  std::string again = "](}(U\1kq\2" + one_byte + "q\3";
+  for (int i = 0; i < 200; ++i) again += "h\2h\3"s;
+  again += "uq\1";
+  for (int i = 0; i < 20; ++i) again += "h\1"s;
+  CHECK(is_refused(again + "e", limits));
+}
+
+TEST_CASE("archive_walk: the elements of arrays of numpy are looked at once, within the limits") {
+  const torch::pickle_limits limits{.max_bytes = 1 << 13, .max_values = 1 << 12};
+  const std::string array = "cnumpy.core.numeric\n_frombuffer\n(";
+  const std::string rest = "cnumpy\ndtype\n(U\2u1tRM\xd0\7\x85U\1CtR"s;
+  const std::string bytes = "B\xd0\7\0\0"s + std::string(2000, 'b');
+  std::string same = "](" + array + bytes + "q\1"s + rest + "q\2"s;
+  std::string others = same;
+  for (int i = 0; i < 20; ++i) same += "h\2"s, others += array + "h\1"s + rest;
+  const any_store store = open_pickle(same + "e", limits).value();
+  CHECK(get(store, key("20/c/0"), 1 << 20).value()->size() == 2000);
+  CHECK(is_refused(others + "e", limits));
+}
+
+TEST_CASE("archive_walk: an expanded tensor takes no more than the limits allow") {
+  const torch::pickle_limits limits{.max_bytes = 500, .max_values = 1 << 12};
+  for (const bool large : {false, true}) {
+    const any_store store = open_pickle(tensor_of(large ? "M\xe8\3"s : "K\7"s), limits).value();
+    const auto read = get(store, key("value/c/0"), 1 << 20);
+    REQUIRE(read.has_value() != large);
+    if (large) CHECK(read.failure().code == errc::resource_limit);
+  }
 }
 
 TEST_CASE("archive_walk: a small pickle that is a large tree is refused, as a cycle is not") {

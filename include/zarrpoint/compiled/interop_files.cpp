@@ -20,4 +20,5 @@
 #include <zarrpoint/interop/hierarchy/impl/shown_names_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
 #include <zarrpoint/interop/torch/impl/archive_walk_impl.hpp>
+#include <zarrpoint/interop/torch/impl/member_names_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>

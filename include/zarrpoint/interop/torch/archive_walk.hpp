@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <vector>
 
 // What a file of torch.save holds, as arrays of a hierarchy.
@@ -20,14 +19,6 @@ namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 /// Of each value of a pickle, by its number, whether there is a storage or an array of numpy within
 /// it: what must become an array, and would make the text of a document large.
 std::vector<bool> find_elements(const pickle_value& root);
-
-/// The members of a dict with names that differ; the last of equal keys counts. Keys that are not
-/// text are told as JSON has them, and by their type where a text is like them: `0 (int)`.
-struct named_member {
-  std::string name;
-  std::size_t member;
-};
-std::vector<named_member> named_members(const pickle_value& dict);
 
 /// Puts what a file holds into a hierarchy: a document is made when it is read, and takes at most
 /// what `limits` allows a pickle.

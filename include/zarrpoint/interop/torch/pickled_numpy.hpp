@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,8 @@ bool is_numpy_call(const pickle_value& value, std::string_view module, std::stri
 bool read_numpy_shape(const pickle_value& value, dims& out);
 
 /// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
-/// as it says.
-std::optional<numpy_array> read_numpy(const pickle_value& value);
+/// as it says. `copied` is told how many bytes it had to look at, also for nothing.
+std::optional<numpy_array> read_numpy(const pickle_value& value, std::uint64_t* copied = nullptr);
 
 /// A real number, if that is what it is.
 std::optional<node> number_of(const numpy_array& of);

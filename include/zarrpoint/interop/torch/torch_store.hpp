@@ -41,7 +41,8 @@ namespace torch {
 class archive_store {
  public:
   /// Errors: those of `torch::open`; `resource_limit` for what is nested deeper than 48 levels, or
-  /// more than two million values or half of those that `limits` allows.
+  /// more than two million values or half of those that `limits` allows, or names that take more
+  /// than half of its bytes.
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 

@@ -9,7 +9,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
-#include <zarrpoint/interop/torch/document_keys.hpp>
+#include <zarrpoint/interop/torch/member_names.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,58 +69,11 @@ ZARRPOINT_INLINE std::vector<bool> find_elements(const pickle_value& root) {
   return out;
 }
 
-ZARRPOINT_INLINE std::string_view python_class(pickle_kind kind) {
-  switch (kind) {
-    case pickle_kind::none: return "NoneType";
-    case pickle_kind::boolean: return "bool";
-    case pickle_kind::integer: return "int";
-    case pickle_kind::real: return "float";
-    case pickle_kind::string: return "str";
-    case pickle_kind::bytes: return "bytes";
-    case pickle_kind::tuple: return "tuple";
-    default: return "object";
-  }
-}
-
-/// The text of any key: of one that JSON has not, that of its document.
-ZARRPOINT_INLINE std::string name_of_key(const pickle_value& key) {
-  if (auto text = key_text(key)) return *std::move(text);
-  constexpr std::size_t most = 1024;
-  const auto document =
-      pickle_to_document(key, {.max_depth = 8, .max_values = most, .max_text = most});
-  return document ? dump_json(*document, json_style::compact) : "(key)";
-}
-
-ZARRPOINT_INLINE std::vector<named_member> named_members(const pickle_value& dict) {
-  std::unordered_map<std::string, unsigned> kinds;  // of the keys of a text, as bits
-  bool all_text = true;
-  for (std::size_t i = 0; i < dict.member_count(); ++i)
-    all_text = all_text && dict.key(i).kind() == pickle_kind::string;
-  const auto bit = [](const pickle_value& key) { return 1U << static_cast<unsigned>(key.kind()); };
-  for (std::size_t i = 0; !all_text && i < dict.member_count(); ++i)
-    kinds[name_of_key(dict.key(i))] |= bit(dict.key(i));
-  std::vector<named_member> out;
-  std::unordered_map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < dict.member_count(); ++i) {
-    const pickle_value key = dict.key(i);
-    std::string name = name_of_key(key);
-    const bool is_text = key.kind() == pickle_kind::string;
-    if (!is_text && kinds[name] != bit(key))
-      name.append(" (").append(python_class(key.kind())).append(")");
-    const auto [place, is_new] = places.try_emplace(name, out.size());
-    if (!is_new && dict.key(out[place->second].member).kind() == key.kind()) {
-      out[place->second].member = i;
-    } else {
-      out.push_back({std::move(name), i});
-    }
-  }
-  return out;
-}
-
 /// The elements of a tensor as an object: where they lie, or a copy.
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
                                                              const tensor_info& of,
-                                                             std::string name) {
+                                                             std::string name,
+                                                             std::uint64_t most_beyond) {
   ZARRPOINT_TRY(bytes, byte_count(of.spec));
   const dims packed = row_major_strides(of.spec.shape, of.spec.type.size());
   bool is_packed = !of.signs.any();
@@ -132,7 +86,6 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
                                                                 std::move(name));
   }
   // An expanded tensor may be any number of times what its storage is.
-  constexpr std::uint64_t most_beyond = std::uint64_t{256} << 20;
   if (bytes > of.storage_bytes && bytes - of.storage_bytes > most_beyond)
     return error{errc::resource_limit, name + ": it takes " + std::to_string(bytes) +
                                            " bytes, and is spread over a storage of " +
@@ -175,6 +128,8 @@ class archive_walk {
         placed_objects_(has_elements_.size(), false) {
     // A value may be there any number of times, and what is made of one takes more than itself.
     most_placed_ = std::min(std::size_t{1} << 21, std::max<std::size_t>(limits.max_values / 2, 64));
+    text_left_ = limits.max_bytes / 2;
+    most_beyond_ = limits.max_bytes;
     documents_.max_depth = max_depth;
     documents_.max_values = std::min(documents_.max_values, 2 * limits.max_values);
     documents_.max_text = static_cast<std::size_t>(
@@ -222,10 +177,33 @@ class archive_walk {
     return value;
   }
 
+  static error too_much() {
+    return {errc::resource_limit, "what it holds is nested too deep, or is too much"};
+  }
+
+  /// Names, and attributes of tensors: a small pickle may make many long ones.
+  result<void> charge(std::uint64_t size) {
+    if (size > text_left_) return names_too_long();
+    text_left_ -= size;
+    return {};
+  }
+
+  /// A dict may be there any number of times, and have one key any number of times.
+  result<std::vector<named_member>> members_of(const pickle_value& dict) {
+    keys_ += dict.member_count();
+    if (keys_ > most_placed_) return too_much();
+    return named_members(dict, text_left_);
+  }
+
+  /// What is in a key stands beside what is in its value.
+  result<void> place_key(const pickle_value& key, const std::string& name, const where& at) {
+    return has_elements_[key.index()] ? place(key, name + " (key)", at) : result<void>();
+  }
+
   result<void> place(const pickle_value& given, const std::string& name, const where& at) {
     const pickle_value value = plain(given);
-    if (at.depth > max_depth || ++placed_ > most_placed_)
-      return error{errc::resource_limit, "what it holds is nested too deep, or is too much"};
+    if (at.depth > max_depth || ++placed_ > most_placed_) return too_much();
+    ZARRPOINT_CHECK(charge(name.size()));
     const bool has_elements = has_elements_[value.index()];
     // Of what lies within itself a document tells.
     if (!has_elements || above_[value.index()])
@@ -246,8 +224,7 @@ class archive_walk {
   }
 
   result<void> members(const pickle_value& dict, const std::string& above, const where& at) {
-    for (const named_member& one : named_members(dict))
-      ZARRPOINT_CHECK(place(dict.member(one.member), above + one.name, at.below()));
+    ZARRPOINT_CHECK(members_of_object(dict, above, at));
     if (dict.kind() != pickle_kind::call) return {};
     for (std::size_t i = 0; i < dict.state_count(); ++i)  // as torch's `_metadata`
       if (has_elements_[dict.state(i).index()])
@@ -284,8 +261,11 @@ class archive_walk {
 
   result<void> members_of_object(const pickle_value& value, const std::string& above,
                                  const where& at) {
-    for (const named_member& one : named_members(value))
+    ZARRPOINT_TRY(all, members_of(value));
+    for (const named_member& one : all) {
       ZARRPOINT_CHECK(place(value.member(one.member), above + one.name, at.below()));
+      ZARRPOINT_CHECK(place_key(value.key(one.member), above + one.name, at.below()));
+    }
     return {};
   }
 
@@ -306,13 +286,13 @@ class archive_walk {
     const auto is_part = [](const std::string& name) {
       return name == "_parameters" || name == "_buffers" || name == "_modules";
     };
-    const std::vector<named_member> all = named_members(dict);
+    ZARRPOINT_TRY(all, members_of(dict));
     const auto parts = std::count_if(all.begin(), all.end(),
                                      [&](const named_member& one) { return is_part(one.name); });
     above_[dict.index()] = true;
-    placed_ += all.size();
     for (const named_member& one : all) {
       const pickle_value value = dict.member(one.member);
+      ZARRPOINT_CHECK(place_key(dict.key(one.member), above + one.name, at.below()));
       if (!has_elements_[value.index()]) continue;
       if (parts == 3 && is_part(one.name) && is_dict(value)) {
         ZARRPOINT_CHECK(members(value, above, at));
@@ -340,10 +320,10 @@ class archive_walk {
     } else if ((call->is_of("_rebuild_device_tensor_from_numpy") ||
                 call->is_of("_rebuild_xla_tensor")) &&
                call->arguments.element_count() == 4) {
-      const auto array = read_numpy(call->arguments.element(0));
+      ZARRPOINT_TRY(array, numpy_spec(call->arguments.element(0)));
       const pickle_value type = call->arguments.element(1);
       if (array && type.module() == "torch" &&
-          dtype_named(type.name()) == std::optional(array->spec.type))
+          dtype_named(type.name()) == std::optional(array->type))
         return add_numpy(call->arguments.element(0), value, name);
       why = "its elements are not of the type that it has in PyTorch";
     }
@@ -366,6 +346,7 @@ class archive_walk {
       auto document =
           pickle_to_document(state, {.max_depth = 16, .max_values = most, .max_text = most});
       if (document) {
+        ZARRPOINT_CHECK(charge(dump_json(*document).size()));
         attributes.set("python_state", *std::move(document));
       } else {
         ZARRPOINT_CHECK(add_document(state, name + "/@state"));
@@ -380,18 +361,31 @@ class archive_walk {
     const auto call = tensor_call_of(value);
     ZARRPOINT_CHECK(add_states(*call, name, at, as.attributes));
     return to_.add(name, as,
-                   [from = from_, value](std::string called) -> result<std::unique_ptr<blob>> {
+                   [from = from_, value,
+                    most = most_beyond_](std::string called) -> result<std::unique_ptr<blob>> {
                      ZARRPOINT_TRY(info, describe_tensor(value));
-                     return open_elements(*from, info, std::move(called));
+                     return open_elements(*from, info, std::move(called), most);
                    });
+  }
+
+  /// Of an array of numpy that can be read. Its elements are looked at once, and those of all
+  /// arrays are no more than a pickle may have twice.
+  result<std::optional<tensor_spec>> numpy_spec(const pickle_value& array) {
+    const auto [place, is_new] = numpy_specs_.try_emplace(array.index());
+    if (!is_new) return place->second;
+    std::uint64_t copied = 0;
+    if (auto found = read_numpy(array, &copied)) place->second = std::move(found->spec);
+    copied_ += copied;
+    if (copied_ / 2 > most_beyond_) return too_much();
+    return place->second;
   }
 
   /// The array that a value is, or has; a number of it, where its bytes do not fit, is a document.
   result<void> add_numpy(const pickle_value& array, const pickle_value& value,
                          const std::string& name) {
-    const auto found = read_numpy(array);
-    if (!found) return add_document(value, name);
-    return to_.add(name, v0::detail::raw_array(found->spec, endian::little),
+    ZARRPOINT_TRY(spec, numpy_spec(array));
+    if (!spec) return add_document(value, name);
+    return to_.add(name, v0::detail::raw_array(*spec, endian::little),
                    [array](std::string called) -> result<std::unique_ptr<blob>> {
                      auto again = read_numpy(array);
                      return v0::detail::make_owned<blob, v0::detail::memory_blob>(
@@ -419,9 +413,10 @@ class archive_walk {
     of.offset = id->first * type.size();
     of.end = of.offset + id->part * type.size();
     ZARRPOINT_CHECK(from_->storage(of));
-    return to_.add(name, v0::detail::raw_array(of.spec), [from = from_, of](std::string called) {
-      return open_elements(*from, of, std::move(called));
-    });
+    return to_.add(name, v0::detail::raw_array(of.spec),
+                   [from = from_, of, most = most_beyond_](std::string called) {
+                     return open_elements(*from, of, std::move(called), most);
+                   });
   }
 
   /// The storages within a value, and last the text of all else that is in it.
@@ -558,9 +553,10 @@ class archive_walk {
     if (const auto number = value.to_int64()) return add_number(*number, name);
     if (const auto number = value.to_uint64()) return add_number(*number, name);
     if (const auto number = value.to_double()) return add_number(*number, name);
-    if (value.kind() == pickle_kind::call && is_numpy_call(value, "multiarray", "scalar") &&
-        read_numpy(value))
-      return add_numpy(value, value, name);
+    if (value.kind() == pickle_kind::call && is_numpy_call(value, "multiarray", "scalar")) {
+      ZARRPOINT_TRY(spec, numpy_spec(value));
+      if (spec) return add_numpy(value, value, name);
+    }
     if (value.if_string() != nullptr)
       return add_text(name, false, [value]() -> result<std::string> { return *value.if_string(); });
     return add_text(
@@ -580,7 +576,12 @@ class archive_walk {
   std::vector<bool> placed_objects_;
   pickle_node_limits documents_;
   std::size_t placed_ = 0;  ///< values that the walk came to
+  std::size_t keys_ = 0;    ///< of the dicts that it came to
   std::size_t most_placed_ = 0;
+  std::uint64_t text_left_ = 0;    ///< what names may still take
+  std::uint64_t most_beyond_ = 0;  ///< what an expanded tensor may take beyond its storage
+  std::uint64_t copied_ = 0;
+  std::unordered_map<std::size_t, std::optional<tensor_spec>> numpy_specs_;  ///< by their numbers
 };
 
 ZARRPOINT_INLINE result<void> add_archive(const std::shared_ptr<const file>& from,

@@ -64,7 +64,8 @@ ZARRPOINT_INLINE bool read_numpy_shape(const pickle_value& value, dims& out) {
   return true;
 }
 
-ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value) {
+ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value,
+                                                       std::uint64_t* copied) {
   numpy_array out;
   std::optional<pickle_value> elements;
   if (is_numpy_call(value, "multiarray", "scalar")) {
@@ -88,8 +89,11 @@ ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value
     elements = arguments.element(0);
   }
   if (!elements) return std::nullopt;
-  auto bytes = to_bytes(*elements);
   const auto expected = byte_count(out.spec);
+  const auto plain = elements->if_bytes();
+  if (plain && (!expected || plain->size() != *expected)) return std::nullopt;  // without a copy
+  auto bytes = to_bytes(*elements);
+  if (copied != nullptr && bytes) *copied = bytes->size();
   if (!bytes || !expected || bytes->size() != *expected) return std::nullopt;
   if (out.spec.type == dtype(dtype_kind::bool_) &&
       std::any_of(bytes->begin(), bytes->end(), [](std::byte b) { return b > std::byte{1}; }))
