@@ -306,9 +306,14 @@ class Directories(Case):
         (self.folder / "cache/i").write_text('{"weight_map": {"a": "m.safetensors"}}')
         (self.folder / "cache/s/m.safetensors").symlink_to("../b")
         (self.folder / "cache/s/model.safetensors.index.json").symlink_to("../i")
-        for options in ((), ("--follow-links",)):  # an index that is named, and its files, may be links
-            done = self.expect(None, "inspect", *options, self.folder / "cache/s")
-            self.assertIn(b"--follow-links" if done.returncode else b"float64", done.stderr + done.stdout)
+        for options in ((), ("--follow-links",)):
+            said = self.refused("inspect", *options, self.folder / "cache/s")
+            self.assertIn("--follow-links", said)
+        for where in (("--follow-links=anywhere", "s"), ("s/model.safetensors.index.json",)):  # the latter is given by name
+            self.assertIn("float64", self.text("inspect", *where[:-1], self.folder / "cache" / where[-1]))
+        (self.folder / "cache/s/model.safetensors.index.json").unlink()
+        shutil.copy(self.folder / "cache/i", self.folder / "cache/s/model.safetensors.index.json")
+        self.assertIn("m.safetensors", self.refused("inspect", self.folder / "cache/s"))
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 1\n"
         (self.folder / "lfs.safetensors").write_text(pointer)
         self.assertIn("LFS", self.refused("inspect", self.folder / "lfs.safetensors"))

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files.hpp"
 
-#include <zarrpoint/store/file/file_store.hpp>
-
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -41,6 +39,19 @@ path_kind kind_of(const std::string& path) {
   if (::stat(path.c_str(), &info) != 0) return path_kind::nothing;
   if (S_ISREG(info.st_mode)) return path_kind::file;
   return S_ISDIR(info.st_mode) ? path_kind::directory : path_kind::other;
+}
+
+zp::link_scope& followed_links() {
+  static zp::link_scope scope = zp::link_scope::none;
+  return scope;
+}
+
+zp::result<void> check_links(const std::string& folder, std::string_view name) {
+  ZARRPOINT_TRY(
+      store, zp::file_store::open(folder, {.read_only = true, .follow_links = followed_links()}));
+  ZARRPOINT_TRY(key, zp::store_key::parse(name));
+  ZARRPOINT_CHECK(store.open(key));
+  return {};
 }
 
 zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,13 @@ path_kind kind_of(const std::string& path);
 
 /// A file for reading, symbolic links followed. Errors: `not_found`, `io`.
 zp::result<std::shared_ptr<const zp::blob>> open_file(const std::string& path);
+
+/// What `--follow-links` says of links in a directory that is given.
+zp::link_scope& followed_links();
+
+/// Whether a file of a directory that is given may be read, as `followed_links` says. Errors: `io`
+/// for a link that is not followed.
+zp::result<void> check_links(const std::string& folder, std::string_view name);
 
 /// Errors: `already_exists` when something is at the path and may not be replaced.
 zp::result<void> check_free(const std::string& path, bool overwrite);

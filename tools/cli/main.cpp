@@ -114,7 +114,8 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
 #else
   how.codecs = zp::all_codecs::table();
 #endif
-  how.stores = stores_for(scope_of(links));
+  followed_links() = scope_of(links);
+  how.stores = stores_for(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));

@@ -55,7 +55,7 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
-  if (const std::string index = index_in(path); !index.empty()) return open_index(index, how);
+  if (const std::string index = index_in(path); !index.empty()) return open_index(index, how, true);
   auto opened = open_zarr(path, how);
   if (opened || opened.failure().code != zp::errc::not_found) return opened;
   auto loose = open_loose_arrays(path, how);

@@ -221,7 +221,10 @@ zp::result<source_pointer> open_source(const std::string& path, const zp::contex
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);
 zp::result<source_pointer> open_safetensors(const std::string& path);
 /// The index of a model in several files.
-zp::result<source_pointer> open_index(const std::string& path, const zp::context& how);
+/// `in_directory`: a directory was given, so that links in it are followed only where that is asked
+/// for.
+zp::result<source_pointer> open_index(const std::string& path, const zp::context& how,
+                                      bool in_directory = false);
 zp::result<source_pointer> open_npy(const std::string& path, const zp::context& how);
 zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how);
 

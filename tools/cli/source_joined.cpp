@@ -65,14 +65,15 @@ std::string_view original_name(const entry& of) {
 
 class joined_source final : public source {
  public:
-  joined_source(std::string path, index_document index)
-      : path_(std::move(path)), index_(std::move(index)) {}
+  joined_source(std::string path, index_document index, bool in_directory)
+      : path_(std::move(path)), index_(std::move(index)), in_directory_(in_directory) {}
 
   zp::result<void> open(const zp::context& how) {
     const std::string folder = path_.substr(0, path_.rfind('/') + 1);  // npos + 1 == 0
     std::map<std::string, std::vector<std::string_view>> names;
     for (const auto& [name, file] : index_.files) names[file].push_back(name);
     for (const auto& [file, of_file] : names) {
+      if (in_directory_) ZARRPOINT_CHECK(check_links(folder, file));
       const bool is_safetensors = file.ends_with(".safetensors");
       auto part = is_safetensors ? open_safetensors(folder + file) : open_zarr(folder + file, how);
       if (!part) return std::move(part).failure();
@@ -222,6 +223,7 @@ class joined_source final : public source {
 
   std::string path_;
   index_document index_;
+  bool in_directory_;
   std::vector<source_pointer> parts_;
   std::vector<place> places_;  ///< of the entries
   std::vector<finding> left_;
@@ -243,8 +245,13 @@ zp::result<source_pointer> open_parts(const std::string& path, const zp::context
 
 }  // namespace
 
-zp::result<source_pointer> open_index(const std::string& path, const zp::context& how) {
+zp::result<source_pointer> open_index(const std::string& path, const zp::context& how,
+                                      bool in_directory) {
   const auto open = [&]() -> zp::result<source_pointer> {
+    if (in_directory) {
+      const std::size_t slash = path.rfind('/');
+      ZARRPOINT_CHECK(check_links(path.substr(0, slash + 1), path.substr(slash + 1)));
+    }
     ZARRPOINT_TRY(file, open_file(path));
     if (file->size() > index_limit)
       return zp::error{zp::errc::resource_limit, "an index of more than 256 MiB"};
@@ -252,7 +259,7 @@ zp::result<source_pointer> open_index(const std::string& path, const zp::context
     ZARRPOINT_CHECK(file->read(0, text));
     ZARRPOINT_TRY(document, zp::parse_json(text, {.max_bytes = index_limit}));
     ZARRPOINT_TRY(index, parse_index(document));
-    auto made = std::make_unique<joined_source>(path, std::move(index));
+    auto made = std::make_unique<joined_source>(path, std::move(index), in_directory);
     ZARRPOINT_CHECK(made->open(how));
     if (made->is_in_parts()) return open_parts(path, how);
     return source_pointer(std::move(made));
