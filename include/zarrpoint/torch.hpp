@@ -7,6 +7,7 @@
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
+#include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
