@@ -124,8 +124,9 @@ TEST_CASE("archive_walk: a small pickle that is a large tree is refused, as a cy
   const std::string tensor =
       "ctorch._utils\n_rebuild_tensor_v2\n" + storage + "K\0K\1\x85K\1\x85\x89}tR"s;
   const auto opened = [&](const std::string& pickle) {
-    return torch::archive_store::open(test::blob_of(
-        test::zip_of({{"a/data.pkl", "\x80\x02" + pickle + "."}, {"a/data/0", "x"}})));
+    return torch::archive_store::open(
+        test::blob_of(test::zip_of({{"a/data.pkl", "\x80\x02" + pickle + "."}, {"a/data/0", "x"}})),
+        {.max_values = 10'000});
   };
   std::string tree = tensor;
   for (int i = 0; i < 40; ++i) tree += "2\x86";  // a pair of what is there

@@ -296,8 +296,8 @@ class tree_planner {
     as.rules.insert(as.rules.end(), options_.rules.begin(), options_.rules.end());
     if (options_.zarr_format == 3) {
       // As in Orbax it is the size of what is stored and of what is read.
-      const v0::detail::layout_rules own =
-          v0::detail::layout_rules_of(name, {.rules = options_.rules});
+      const v0::save_options given{.rules = options_.rules};  // `own` leads into it
+      const v0::detail::layout_rules own = v0::detail::layout_rules_of(name, given);
       if (own.chunk_byte_size != nullptr && own.chunk_shape == nullptr &&
           own.shard_shape == nullptr) {
         ZARRPOINT_TRY(chunk,

@@ -75,14 +75,16 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const node::member& entry) {
   const std::optional<dtype> known = dtype_named(*type->if_string());
   ZARRPOINT_TRY(extents, parse_shape(*shape));
   // A dtype of a later version of the format: the other tensors can be read all the same.
-  if (!known)
-    return tensor_info{entry.key, {{}, extents}, *begin, *end - *begin, *type->if_string()};
-  const tensor_spec spec{*known, extents};
-  ZARRPOINT_TRY(bytes, stored_byte_count(spec));
-  if (bytes != *end - *begin)
-    return broken(std::to_string(*end - *begin) + " bytes are stored, but " +
-                  std::to_string(bytes) + " are needed for " + to_string(spec));
-  return tensor_info{entry.key, spec, *begin, bytes, {}};
+  tensor_info out{entry.key, {known.value_or(dtype()), extents}, *begin, *end - *begin, {}};
+  if (known) {
+    ZARRPOINT_TRY(bytes, stored_byte_count(out.spec));
+    if (bytes != out.bytes)
+      return broken(std::to_string(out.bytes) + " bytes are stored, but " + std::to_string(bytes) +
+                    " are needed for " + to_string(out.spec));
+  } else {
+    out.stored_type = *type->if_string();
+  }
+  return out;
 }
 
 ZARRPOINT_INLINE result<metadata_map> parse_metadata(const node& value) {
