@@ -556,7 +556,8 @@ TEST_CASE("a leaf is stored as another array is, whole") {
   as.dimension_names = dimension_names_list{"y", std::nullopt};
   save_options options;
   options.rules = {{.chunk_shape = dims{3, 3}}};
-  options.layouts = {{"a", as}, {"nobody's", as}, {"z/copy", as, true, "json"}};
+  std::vector<leaf_layout> layouts{{"a", as}, {"nobody's", as}, {"z/copy", as, true, "json"}};
+  options.layouts = layouts;
   const std::span<const float> flat(values);
   tensor two = tensor::make({dtype_kind::float32, {6, 8}}).value();
   std::memcpy(two.mutable_view().data, flat.data(), flat.size_bytes());
@@ -582,12 +583,14 @@ TEST_CASE("a leaf is stored as another array is, whole") {
   CHECK(verify(made).value().result() == verdict::ok);
 
   as.chunk_shape = {2};
-  options.layouts = {{"a", as}};
+  layouts = {{"a", as}};
+  options.layouts = layouts;
   CHECK(save(store, {{"a", two}}, options).failure().message.find("does not fit shape") !=
         std::string::npos);
   as.chunk_shape = {2, 4};
   as.zarr_format = 2;
-  options.layouts = {{"a", as}};
+  layouts = {{"a", as}};
+  options.layouts = layouts;
   CHECK(!save(store, {{"a", two}}, options));
 }
 

@@ -151,16 +151,18 @@ class planner {
     ZARRPOINT_CHECK(add_shapes("--chunk", of_.chunks, &zp::leaf_rule::chunk_shape, out));
     ZARRPOINT_CHECK(add_shapes("--shard", of_.shards, &zp::leaf_rule::shard_shape, out));
     const kept_format format{zarr_format(), target() == "orbax"};
+    layouts_.clear();
     for (const converted& each : plan_.arrays) {
       const auto set = [&](auto member) {
         return zp::detail::last_set(out.rules, each.name, member);
       };
       const asked_layout asked{set(&zp::leaf_rule::chunk_shape), set(&zp::leaf_rule::shard_shape),
                                set(&zp::leaf_rule::codecs)};
-      if (auto layout = kept_.keep(each, asked, format)) out.layouts.push_back(*std::move(layout));
+      if (auto layout = kept_.keep(each, asked, format)) layouts_.push_back(*std::move(layout));
     }
-    std::sort(out.layouts.begin(), out.layouts.end(),
+    std::sort(layouts_.begin(), layouts_.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
+    out.layouts = layouts_;
     return out;
   }
 
@@ -526,6 +528,7 @@ class planner {
   const convert_arguments& of_;
   conversion plan_;
   layout_keeper kept_;
+  std::vector<zp::leaf_layout> layouts_;   ///< to which the options of the save lead
   std::vector<const group_entry*> empty_;  ///< groups without arrays that are converted
   std::vector<std::string> moved_;         ///< their names in the target
   zp::node::object group_attributes_;      ///< by name in the target

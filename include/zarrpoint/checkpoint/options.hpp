@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,9 +58,10 @@ struct leaf_layout {
 struct save_options {
   int zarr_format = 3;             ///< 3, or 2 for readers that know nothing newer
   std::vector<leaf_rule> rules{};  ///< per leaf, by name
-  /// Sorted by name. In place of what `rules` say, but for their casts: by `save`, not by many
-  /// processes. What `as` says of chunks counts, and `elide_fill` for all leaves counts, too.
-  std::vector<leaf_layout> layouts{};
+  /// Sorted by name, and there until the save is done. In place of what `rules` say, but for their
+  /// casts: by `save`, not by many processes. What `as` says of chunks counts, and `elide_fill` for
+  /// all leaves counts, too.
+  std::span<const leaf_layout> layouts{};
   /// Replace a checkpoint at the target. What others put into its directory stays, unless it lies
   /// in the directory of an array, see `save_report::kept`; a directory that is not a checkpoint of
   /// zarrpoint's is never touched.

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -51,7 +52,7 @@ result<planned_layout> plan_layout(std::string_view name, const tensor_spec& spe
                                    const save_options& options);
 
 /// The layout of that name among layouts that are sorted by name; null for none.
-const leaf_layout* layout_of(const std::vector<leaf_layout>& sorted, std::string_view name);
+const leaf_layout* layout_of(std::span<const leaf_layout> sorted, std::string_view name);
 
 /// The storage of a leaf of `spec` that is stored as another array is, without attributes. Errors:
 /// `invalid_argument`.

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,7 +64,7 @@ struct save_tree_options {
   /// In place of rules, but for their casts, and of what shardings say of chunks; for the save by
   /// one process. TensorStore, which Orbax reads with, must know the codecs. Orbax stores every
   /// chunk, and has kinds of its own: `elide_fill` and `kind` have no effect.
-  std::vector<leaf_layout> layouts{};
+  std::span<const leaf_layout> layouts{};
   /// Replace a checkpoint of Orbax's at the target, or this item of it. What else lies in its
   /// directory stays, see `save_report::kept`; no other directory is ever touched.
   bool overwrite = false;

@@ -6,7 +6,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
-#include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <memory>
@@ -21,6 +21,8 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 bool is_legacy_file(bytes_view first_bytes);
 
 namespace detail {
+
+class storage_files;
 
 struct legacy_content {
   pickle_value root;

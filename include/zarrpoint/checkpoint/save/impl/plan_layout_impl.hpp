@@ -147,7 +147,7 @@ ZARRPOINT_INLINE result<planned_layout> plan_layout(const layout_rules& rules,
   return plan;
 }
 
-ZARRPOINT_INLINE const leaf_layout* layout_of(const std::vector<leaf_layout>& sorted,
+ZARRPOINT_INLINE const leaf_layout* layout_of(std::span<const leaf_layout> sorted,
                                               std::string_view name) {
   const auto at = std::lower_bound(sorted.begin(), sorted.end(), name,
                                    [](const auto& a, auto b) { return a.name < b; });

@@ -169,8 +169,9 @@ struct part_number {
   /// How the name of its file ends.
   std::string ending() const {
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "-%05llu-of-%05llu.gguf",
-                  static_cast<unsigned long long>(no + 1), static_cast<unsigned long long>(count));
+    const unsigned long long first = no;
+    const unsigned long long last = count;
+    std::snprintf(text.data(), text.size(), "-%05llu-of-%05llu.gguf", first + 1, last);
     return text.data();
   }
 };

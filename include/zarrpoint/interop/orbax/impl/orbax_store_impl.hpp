@@ -173,8 +173,9 @@ struct tree_store::state {
       attributes = own != nullptr ? std::move(*own) : node();
     }
     attributes.set(std::string(v0::detail::original_name_member), leaf.original_name());
-    if (is_v3) whole.set("attributes", std::move(attributes));
-    return document_of(dump_json(is_v3 ? whole : attributes), leaf);
+    if (!is_v3) return document_of(dump_json(attributes), leaf);
+    whole.set("attributes", std::move(attributes));
+    return document_of(dump_json(whole), leaf);
   }
 
   result<std::unique_ptr<blob>> document_of(std::string_view text, const tree_leaf& leaf) const {

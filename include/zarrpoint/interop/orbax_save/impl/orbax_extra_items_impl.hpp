@@ -162,6 +162,7 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const save_tree_opt
 ZARRPOINT_INLINE std::vector<extra_handler> extra_handlers(const save_tree_options& options) {
   const std::string module = "orbax.checkpoint._src.handlers.";
   std::vector<extra_handler> out;
+  out.reserve(options.extras.json.size());
   for (const auto& [name, value] : options.extras.json)
     out.push_back(
         {name, options.handler == tree_handler::v1

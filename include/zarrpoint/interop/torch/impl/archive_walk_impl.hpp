@@ -432,7 +432,7 @@ class archive_walk {
       if (!has_elements_[one.index()] || !seen.try_emplace(one.index(), true).second) continue;
       if (const auto id = storage_id_of(one)) {
         if (names.try_emplace(id->name, true).second)
-          out.push_back(
+          out.emplace_back(
               [from = from_, storage = id->name](std::string) { return from->storage(storage); });
         continue;
       }
@@ -440,7 +440,7 @@ class archive_walk {
       one.for_each_part([&](std::size_t part) { open.push_back(part); });
       std::reverse(open.begin() + static_cast<std::ptrdiff_t>(first), open.end());
     }
-    out.push_back([value, limits = documents_](std::string called) {
+    out.emplace_back([value, limits = documents_](std::string called) {
       return open_text(pickle_to_document(value, limits), std::move(called));
     });
     return out;

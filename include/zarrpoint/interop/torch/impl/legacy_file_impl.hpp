@@ -10,6 +10,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 
