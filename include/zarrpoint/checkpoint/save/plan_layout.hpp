@@ -10,8 +10,8 @@
 #include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <cstdint>
-#include <string>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
