@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/interop/torch/legacy_file.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "pickle_bytes.hpp"

@@ -9,6 +9,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
+#include <zarrpoint/interop/torch/delayed_blob.hpp>
 #include <zarrpoint/interop/torch/member_names.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
@@ -70,17 +71,16 @@ ZARRPOINT_INLINE std::vector<bool> find_elements(const pickle_value& root) {
 }
 
 /// The elements of a tensor as an object: where they lie, or a copy.
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
-                                                             const tensor_info& of,
-                                                             std::string name,
-                                                             std::uint64_t most_beyond) {
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(
+    const std::shared_ptr<const file>& from, const tensor_info& of, std::string name,
+    std::uint64_t most_beyond) {
   ZARRPOINT_TRY(bytes, byte_count(of.spec));
   const dims packed = row_major_strides(of.spec.shape, of.spec.type.size());
   bool is_packed = !of.signs.any();
   for (std::size_t d = 0; d < packed.rank(); ++d)
     is_packed = is_packed && (of.spec.shape[d] == 1 || of.strides[d] == packed[d]);
   if (is_packed) {
-    ZARRPOINT_TRY(storage, from.storage(of));
+    ZARRPOINT_TRY(storage, from->storage(of));
     auto whole = v0::detail::make_counted<const v0::detail::container_file>(std::move(storage));
     return v0::detail::make_owned<blob, v0::detail::range_blob>(std::move(whole), of.offset, bytes,
                                                                 std::move(name));
@@ -90,28 +90,21 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_elements(const file& from,
     return error{errc::resource_limit, name + ": it takes " + std::to_string(bytes) +
                                            " bytes, and is spread over a storage of " +
                                            std::to_string(of.storage_bytes)};
-  ZARRPOINT_TRY(copy, tensor::make(of.spec));
-  ZARRPOINT_CHECK(from.read(of, copy.mutable_view()));
-  const auto shared = v0::detail::make_counted<const tensor>(std::move(copy));
-  const bytes_view elements(shared->view().data, static_cast<std::size_t>(bytes));
-  return v0::detail::make_owned<blob, v0::detail::memory_blob>(mapping(elements, shared),
-                                                               std::move(name));
+  auto gather = [from, of, bytes]() -> result<mapping> {
+    ZARRPOINT_TRY(copy, tensor::make(of.spec));
+    ZARRPOINT_CHECK(from->read(of, copy.mutable_view()));
+    const auto shared = v0::detail::make_counted<const tensor>(std::move(copy));
+    return mapping({shared->view().data, static_cast<std::size_t>(bytes)}, shared);
+  };
+  return v0::detail::make_owned<blob, delayed_blob>(bytes, std::move(gather), std::move(name));
 }
 
 /// What could not be made when it was opened: a listing has it, a read fails.
-class failed_blob final : public blob {
- public:
-  using blob::read;
-  failed_blob(error why, std::string name) : why_(std::move(why)), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return 1; }
-  std::string name() const override { return name_; }
-  result<void> read(std::uint64_t, mutable_bytes) const override { return why_; }
-
- private:
-  error why_;
-  std::string name_;
-};
+ZARRPOINT_INLINE std::unique_ptr<blob> failed_blob(error why, std::string name) {
+  auto fail = [why = std::move(why)]() -> result<mapping> { return why; };
+  return v0::detail::make_owned<blob, delayed_blob>(std::uint64_t{1}, std::move(fail),
+                                                    std::move(name));
+}
 
 /// Names of the arrays in objects, by the numbers of their values.
 using array_names = std::unordered_map<std::size_t, std::string>;
@@ -364,7 +357,7 @@ class archive_walk {
                    [from = from_, value,
                     most = most_beyond_](std::string called) -> result<std::unique_ptr<blob>> {
                      ZARRPOINT_TRY(info, describe_tensor(value));
-                     return open_elements(*from, info, std::move(called), most);
+                     return open_elements(from, info, std::move(called), most);
                    });
   }
 
@@ -386,10 +379,16 @@ class archive_walk {
     ZARRPOINT_TRY(spec, numpy_spec(array));
     if (!spec) return add_document(value, name);
     return to_.add(name, v0::detail::raw_array(*spec, endian::little),
-                   [array](std::string called) -> result<std::unique_ptr<blob>> {
-                     auto again = read_numpy(array);
-                     return v0::detail::make_owned<blob, v0::detail::memory_blob>(
-                         std::move(again->elements), std::move(called));
+                   [array, spec = *spec](std::string called) -> result<std::unique_ptr<blob>> {
+                     ZARRPOINT_TRY(bytes, byte_count(spec));
+                     auto make = [array]() -> result<mapping> {
+                       auto again = read_numpy(array);
+                       const auto shared = v0::detail::make_counted<const std::vector<std::byte>>(
+                           std::move(again->elements));
+                       return mapping(*shared, shared);
+                     };
+                     return v0::detail::make_owned<blob, delayed_blob>(bytes, std::move(make),
+                                                                       std::move(called));
                    });
   }
 
@@ -415,7 +414,7 @@ class archive_walk {
     ZARRPOINT_CHECK(from_->storage(of));
     return to_.add(name, v0::detail::raw_array(of.spec),
                    [from = from_, of, most = most_beyond_](std::string called) {
-                     return open_elements(*from, of, std::move(called), most);
+                     return open_elements(from, of, std::move(called), most);
                    });
   }
 
@@ -522,8 +521,7 @@ class archive_walk {
   }
 
   static result<std::unique_ptr<blob>> open_text(result<node> document, std::string called) {
-    if (!document)
-      return v0::detail::make_owned<blob, failed_blob>(std::move(document).failure(), called);
+    if (!document) return failed_blob(std::move(document).failure(), std::move(called));
     const std::string text = dump_json(*document);
     const bytes_view bytes = as_bytes(text);
     return v0::detail::make_owned<blob, v0::detail::memory_blob>(
@@ -538,9 +536,7 @@ class archive_walk {
     return to_.add(name, none.metadata,
                    [make = std::move(make)](std::string called) -> result<std::unique_ptr<blob>> {
                      result<std::string> text = make();
-                     if (!text)
-                       return v0::detail::make_owned<blob, failed_blob>(
-                           std::move(text).failure().at(called), called);
+                     if (!text) return failed_blob(std::move(text).failure().at(called), called);
                      ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {*text}));
                      return v0::detail::make_owned<blob, v0::detail::memory_blob>(
                          std::move(made.chunk), std::move(called));
