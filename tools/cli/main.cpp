@@ -17,6 +17,7 @@
 #include <zarrpoint/version.hpp>
 
 #include "commands.hpp"
+#include "files.hpp"
 #include "output.hpp"
 #include "suggest.hpp"
 #include "terminal.hpp"
