@@ -159,6 +159,14 @@ class Weights(Case):
         self.expect(OK, "diff", file, file)
         self.expect(NO, "diff", file, other)
 
+    def test_a_tensor_without_a_name(self):
+        source, copy, back = (self.folder / name for name in ("m.safetensors", "copy.zarr", "back.safetensors"))
+        save_file({"": np.arange(3, dtype="i4"), "m": np.arange(4, dtype="i4"), "m~2": np.arange(5, dtype="i4")}, source)
+        self.expect(OK, "convert", source, copy)
+        self.assertEqual({name: len(self.json("cat", copy, name)) for name in ("m", "m~2", "m~3")}, {"m": 4, "m~2": 5, "m~3": 3})
+        self.expect(OK, "convert", source, back)
+        self.assertEqual({name for name, _ in deserialize(back.read_bytes())}, {"m", "m~2", "m~3"})
+
     def test_the_index_of_files_of_torch_save(self):
         files = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
         for file, version in zip(files, ("1.13.0", "2.15.0")):

@@ -193,7 +193,7 @@ class Comparison:
         if changed is not None:
             about, done = self.json("diff", tree.path, changed.path)
             pairs = zip(tree.leaves, changed.leaves, strict=True)
-            count = sum((a.raw, a.document, a.choices) != (b.raw, b.document, b.choices) for a, b in pairs)
+            count = sum((a.raw, json.dumps(a.document), a.choices) != (b.raw, json.dumps(b.document), b.choices) for a, b in pairs)  # a NaN is one
             if about is None or about["same"] != (count == 0) or (about["different"] != count and count and self.count(tree) == len(tree.leaves)):
                 self.differ(f"diff of another: {json.dumps(about)[:SHOWN]} {done.stderr[:SHOWN].decode()}")
 
@@ -223,7 +223,11 @@ class Comparison:
             shutil.rmtree(out) if out.is_dir() else out.unlink()
 
     def converted(self, tree, out, target, notes, listed):
-        alone = tree.path.stem  # how an array without a name is called
+        names = {listed[leaf.name]["name"] for leaf in tree.leaves if leaf.name in listed}
+        alone, count = tree.path.stem, 1  # how an array without a name is called
+        while alone in names:
+            count += 1
+            alone = f"{tree.path.stem}~{count}"
         about, done = self.json("diff", tree.path, out)
         told = target == "safetensors" and "__metadata__" in notes  # its strings are there
         if (about is None or not about["same"]) and not told:
@@ -243,8 +247,8 @@ class Comparison:
         for leaf in tree.leaves:
             if leaf.is_document or leaf.choices is not None or leaf.dtype in TEXTS or leaf.name not in listed:
                 continue
-            names = {leaf.name, listed[leaf.name]["name"], "" if leaf.name else alone}
-            found = [read[name] for name in names if name in read]
+            shown = listed[leaf.name]["name"]
+            found = [read[name] for name in (shown or alone, leaf.name) if name in read]
             if not found:
                 self.differ(f"convert to {target}: {leaf.name!r} {leaf.dtype} is not there: {notes[:SHOWN]}")
             elif tuple(found[0][0]) != tuple(leaf.shape) or found[0][1] != leaf.raw:

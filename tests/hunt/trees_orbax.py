@@ -115,7 +115,7 @@ class Orbax:
         with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**self.options)) as reader:
             try:
                 read = reader.restore(path)
-            except AssertionError:  # of trees without arrays, by names that have dots
+            except (AssertionError, TypeError):  # of trees without arrays, by names that have dots
                 raise Refused("Orbax does not restore what it saved") from None
         leaves, empty = [], []
         leaves_of(read, [], leaves, empty, self.tree)

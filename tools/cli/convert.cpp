@@ -261,10 +261,17 @@ class planner {
     return out;
   }
 
-  /// In the source; a single array has the name of its file.
+  /// In the source; an array without a name has that of its file, or where another array has that,
+  /// it with `~2`, `~3` and so on.
   std::string name_of(std::size_t i) const {
-    const std::string& name = plan_.from.entries()[i].name;
-    return name.empty() ? file_stem(of_.in) : name;
+    const std::vector<entry>& all = plan_.from.entries();
+    if (!all[i].name.empty()) return all[i].name;
+    const std::string stem = file_stem(of_.in);
+    std::string out = stem;
+    const auto is_out = [&](const entry& one) { return one.name == out; };
+    for (int n = 2; std::any_of(all.begin(), all.end(), is_out); ++n)
+      out = stem + '~' + std::to_string(n);
+    return out;
   }
 
   /// The arrays that `--only` and `--skip` leave, and the groups without arrays.
