@@ -29,7 +29,6 @@ LICENCE = (
 )
 
 BODY = "_impl.hpp"
-OLD_PATH = "// An old path"  # of a header that only leads to another
 OWN = re.compile(r"#include <zarrpoint/([^>]+)>")
 FOREIGN = re.compile(r"#include <([^>]+)>")
 ANY_FOREIGN = re.compile(r"^\s*#\s*include\s*<(?!zarrpoint/)([^>]+)>", re.MULTILINE)
@@ -138,20 +137,14 @@ def file_text(headers, names, bodies, file, before):
 
 
 def all_headers():
-    """{name: header}, and {old path: the header that it leads to}."""
-    headers, old = {}, {}
-    for path in sorted(BASE.rglob("*.hpp")):
-        name, text = path.relative_to(BASE).as_posix(), path.read_text(encoding="utf-8")
-        if OLD_PATH in text:
-            old[name] = OWN.findall(text)[0]
-        else:
-            headers[name] = Header(name)
-    return headers, old
+    """{name: header}."""
+    names = sorted(path.relative_to(BASE).as_posix() for path in BASE.rglob("*.hpp"))
+    return {name: Header(name) for name in names}
 
 
 def single_files():
     """File name -> (its text, the headers that stand in it)."""
-    headers, old = all_headers()
+    headers = all_headers()
     bundle(headers)
     names, bodies = with_bodies(headers, [UMBRELLA], set())
     # What a layer has beside the umbrella belongs to it, unless it needs another library, itself or
@@ -177,8 +170,6 @@ def single_files():
         text = file_text(headers, names, bodies, file, [UMBRELLA, *sorted(before)])
         files[file] = (text, [*names, *bodies])
         home |= dict.fromkeys([*names, *bodies], file)
-    for file, (_, names) in files.items():
-        names += [path for path, to in old.items() if to in names]
     return files
 
 

@@ -4,7 +4,7 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda/runtime/stream.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
-#include <zarrpoint/interop/dlpack_cuda.hpp>  // an old path
+#include <zarrpoint/interop/dlpack/dlpack_cuda.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "cuda/fixture.hpp"

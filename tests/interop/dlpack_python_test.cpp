@@ -5,7 +5,7 @@
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/interop/dlpack_python.hpp>  // an old path
+#include <zarrpoint/interop/dlpack/dlpack_python.hpp>
 
 #include "interop/python_device.hpp"
 

@@ -37,7 +37,6 @@ LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
 UMBRELLA = "zarrpoint.hpp"  # of the layers up to checkpoint; every other door may include any layer
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
 BODIES = "/impl/"
-OLD_PATH = "// An old path, which goes with the next version: include <zarrpoint/"
 ROOM_SIZE = 15  # headers; one with its bodies, or with its kernel, is one
 
 # Third-party and system headers -> the files (or folders) that may include them.
@@ -94,7 +93,6 @@ def check(root):
     errors, warnings, graph = [], [], {}
     tested = included_by_tests(root)
     errors += bodies_errors(base)
-    old = {p.relative_to(base).as_posix() for p in base.rglob("*.hpp") if OLD_PATH in p.read_text(encoding="utf-8")}
     for path in sorted(base.rglob("*")):
         if path.suffix == ".cpp" and path.parent == base / "compiled":
             continue
@@ -105,13 +103,7 @@ def check(root):
         name = path.relative_to(base).as_posix()
         text = path.read_text(encoding="utf-8")
         say = lambda message, name=name: errors.append(f"include/zarrpoint/{name}: {message}")
-        if name in old:
-            old_path_errors(base, name, text, say)
-            if name not in tested:
-                say("an old path that no test includes")
-            continue
         graph[name] = check_header(name, text, say)
-        errors += [f"include/zarrpoint/{name}: includes the old path {to}" for to in graph[name] if to in old]
         lines = text.count("\n")
         if lines > MAX_LINES:
             say(f"{lines} lines, more than {MAX_LINES}: split it by idea")
@@ -158,16 +150,6 @@ def door_errors(base, graph):
             text = (base / name).read_text(encoding="utf-8")
             left += [to for _, own in INCLUDE.findall(text) if (to := own.removeprefix("zarrpoint/")) in graph]
     return [f"include/zarrpoint/{name}: behind no door of include/zarrpoint" for name in sorted(set(graph) - reached)]
-
-
-def old_path_errors(base, name, text, say):
-    """An old path leads to one header, and names the door that has it now."""
-    targets = [target.removeprefix("zarrpoint/") for _, target in INCLUDE.findall(text)]
-    door = re.search(re.escape(OLD_PATH) + r"(\w+\.hpp)>\.", text)
-    if len(targets) != 1 or not (base / targets[0]).is_file() or not door or not (base / door[1]).is_file():
-        say("an old path leads to one header and names its door")
-    elif COMMENT.sub("", text).split() != ["#pragma", "once", "#include", f"<zarrpoint/{targets[0]}>"]:
-        say("an old path has nothing else")
 
 
 def included_by_tests(root):
@@ -308,15 +290,13 @@ HEAD = (
     "namespace zarrpoint {{ inline namespace v0 {{ }}}}\n"
 )
 DOOR = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: y\n#pragma once\n{}\n"
-OLD = "// An old path, which goes with the next version: include <zarrpoint/{}.hpp>.\n#include <zarrpoint/{}.hpp>"
 ROWS = "".join(f"| `{room}/` | x |\n" for room in ("core", "codec/bytes_to_bytes", "codec/kit", "store", "exec"))
 GOOD = {
     "docs/design.md": ROWS,
     "include/zarrpoint/all.hpp": DOOR.format("".join(
         f"#include <zarrpoint/{n}.hpp>\n" for n in ("core/a", "codec/bytes_to_bytes/zstd", "codec/kit/k", "store/s", "exec/e"))),
     "include/zarrpoint/codec/kit/k.hpp": HEAD.format("#include <zarrpoint/core/a.hpp>"),
-    "tests/codec/k_test.cpp": HEAD.format("#include <zarrpoint/codec/k.hpp>"),
-    "include/zarrpoint/codec/k.hpp": DOOR.format(OLD.format("all", "codec/kit/k")),
+    "tests/codec/k_test.cpp": HEAD.format(""),
     "include/zarrpoint/version.hpp": HEAD.format("#define ZARRPOINT_VERSION_MAJOR 1"),
     "include/zarrpoint/core/a.hpp": HEAD.format("#include <vector>"),
     "tests/core/a_test.cpp": HEAD.format(""),
@@ -380,12 +360,6 @@ BREACHES = [
     ("rooms in a circle", breach("codec/kit/b.hpp", "#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>")
      | {"include/zarrpoint/codec/bytes_to_bytes/c.hpp": HEAD.format("#include <zarrpoint/codec/kit/k.hpp>")}, "rooms include each other"),
     ("full room", {f"include/zarrpoint/core/b{i}.hpp": HEAD.format("") for i in range(15)}, "headers, more than 15"),
-    ("old path to nothing", {"include/zarrpoint/codec/k.hpp": DOOR.format(OLD.format("all", "codec/kit/gone"))},
-     "leads to one header"),
-    ("old path with more", {"include/zarrpoint/codec/k.hpp": DOOR.format(OLD.format("all", "codec/kit/k") + "\nint x;")},
-     "has nothing else"),
-    ("old path in use", breach("array/b.hpp", "#include <zarrpoint/codec/k.hpp>"), "includes the old path"),
-    ("old path without a test", {"tests/codec/k_test.cpp": HEAD.format("")}, "no test includes"),
 ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@
 #include <zarrpoint/checkpoint/load/impl/wanted_spec_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/hidden_leaves_impl.hpp>
-#include <zarrpoint/checkpoint/save/impl/old_paths_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/overwritten_paths_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/plan_layout_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>

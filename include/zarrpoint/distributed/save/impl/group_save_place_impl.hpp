@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/sort_texts.hpp>

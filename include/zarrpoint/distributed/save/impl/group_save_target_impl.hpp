@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/sort_texts.hpp>

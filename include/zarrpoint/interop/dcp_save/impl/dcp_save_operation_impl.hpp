@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>

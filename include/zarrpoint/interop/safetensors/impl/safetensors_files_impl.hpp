@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/node.hpp>

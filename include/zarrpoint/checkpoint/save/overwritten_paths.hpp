@@ -32,5 +32,5 @@ result<std::vector<std::string>> erase_own(const any_store& root, const owned_pa
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/old_paths_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/overwritten_paths_impl.hpp>
 #endif

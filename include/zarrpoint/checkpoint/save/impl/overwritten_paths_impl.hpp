@@ -5,7 +5,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/document/names.hpp>
-#include <zarrpoint/checkpoint/save/old_paths.hpp>
+#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/store/base/any_store.hpp>

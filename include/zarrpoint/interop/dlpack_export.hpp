@@ -1,6 +1,0 @@
-// SPDX-FileCopyrightText: 2026 The zarrpoint authors
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-// An old path, which goes with the next version: include <zarrpoint/dlpack.hpp>.
-#include <zarrpoint/interop/dlpack/dlpack_export.hpp>
