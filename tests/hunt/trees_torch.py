@@ -288,7 +288,10 @@ class Torch:
             torch.save(self.state, path, pickle_protocol=self.protocol, _use_new_zipfile_serialization=not self.legacy)
             read = torch.load(path, weights_only=False)
         except (AttributeError, RuntimeError, NotImplementedError):  # newer data types are not in the old form
-            torch.save(self.state, path)
+            try:
+                torch.save(self.state, path)
+            except RuntimeError as refusal:  # one storage of two types
+                raise Refused(str(refusal)) from None
             read = torch.load(path, weights_only=False)
         return Tree(path, leaves_of(read, [], []))
 

@@ -173,6 +173,36 @@ TEST_CASE("dcp: what torch.save holds as an array") {
   CHECK(empty.chunk.empty());
 }
 
+TEST_CASE("dcp: an object with tensors is a group of them, whatever its name") {
+  const std::string file = test::read_file(golden + "../torch/rebuild/module.pt");
+  const std::string name = "net\n1";
+  const auto saved = [&](std::string_view bytes) {
+    const memory_store out;
+    out.put(key("f"), as_bytes(bytes)).value();
+    const dcp_box item{{}, {}, "f", 0, file.size()};
+    out.put(key(".metadata"),
+            as_bytes(test::dcp_metadata({{name, {}, {item}, "float32", "BytesStorageMetadata"},
+                                         {"net", {}, {item}, "float32", "BytesStorageMetadata"}})))
+        .value();
+    return open(state_of(out).value());
+  };
+  const checkpoint from = saved(file).value();
+  for (const std::string& above : {std::string("net/"), std::string("net%0A1/")}) {
+    CHECK(from.metadata(above + "first/weight").value().spec.type == dtype_kind::float32);
+    const std::string text = from.load<std::string>(above + "@object").value();
+    CHECK(text.find(R"("weight":{"__array__":"first/weight"})") != text.npos);
+  }
+  CHECK(from.names().size() % 2 == 0);
+  std::mt19937 random(8);
+  for (int i = 0; i < zarrpoint_test::random_rounds(200); ++i) {
+    std::string damaged = file;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
+    const auto again = saved(damaged);
+    if (!again) continue;
+    for (const std::string& each : again->names()) static_cast<void>(again->load<tensor>(each));
+  }
+}
+
 TEST_CASE("dcp: boxes as a regular grid, a rectilinear one, or the parts of one chunk") {
   const auto store = test::dcp_checkpoint({
       {"regular", {10, 7}, {{{0, 0}, {4, 7}}, {{4, 0}, {4, 7}}, {{8, 0}, {2, 7}}}},

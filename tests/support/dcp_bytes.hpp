@@ -55,6 +55,8 @@ class dcp_pickle {
  private:
   using done = zarrpoint::result<void>;
 
+  static bool is_value(const dcp_tensor& of) { return of.kind == "BytesStorageMetadata"; }
+
   template <class F>
   void call(std::string_view name, std::size_t count, const F& each) {
     to_.global("torch.distributed.checkpoint.metadata", name);
@@ -101,7 +103,8 @@ class dcp_pickle {
                const dcp_box& box = *all[i].second;
                call("MetadataIndex", 2, [&](std::size_t field) {
                  if (field == 0) to_.string(all[i].first->name).value();
-                 if (field == 1) size(box.offset);
+                 if (field == 1 && is_value(*all[i].first)) to_.none();
+                 if (field == 1 && !is_value(*all[i].first)) size(box.offset);
                });
                call("_StorageInfo", 4, [&](std::size_t field) {
                  if (field == 0) to_.string(box.file).value();

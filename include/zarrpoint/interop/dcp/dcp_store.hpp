@@ -24,9 +24,11 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 ///
 /// What is not a tensor is an array of rank 0: numbers and bools of that type, texts of the data
 /// type `string`, and anything else as the text of the document that `torch::to_document` makes of
-/// it (its attribute `content_type` is `application/json`). So is `common.pt` of Megatron-Core, by
-/// the name `common`. What is of no known class or dtype is listed, and not read. Names that cannot
-/// be keys are shown in another way, with the attribute `original_name`. Of Megatron-Core's objects
+/// it (its attribute `content_type` is `application/json`); but an object with tensors in it, such
+/// as a module, is a group of them as a `torch::archive_store` has them. `common.pt` of
+/// Megatron-Core is such a text, by the name `common`. What is of no known class or dtype is
+/// listed, and not read. Names that cannot be keys are shown in another way, with the attribute
+/// `original_name`. Of Megatron-Core's objects
 /// (`key/shard_0_1`) it is the one object that their list holds.
 class state_store {
  public:

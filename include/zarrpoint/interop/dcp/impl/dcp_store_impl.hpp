@@ -15,17 +15,23 @@
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
+#include <zarrpoint/interop/torch/archive_walk.hpp>
+#include <zarrpoint/interop/torch/pickled_numpy.hpp>
+#include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +61,13 @@ struct shown_array {
   std::vector<std::byte> chunk;
   std::vector<stored_item> items{};  ///< what is not read has these for chunks
 };
+
+/// Whether a value is an object with tensors in it, such as a module.
+ZARRPOINT_INLINE bool has_tensors(const torch::pickle_value& value) {
+  return value.kind() == torch::pickle_kind::call && value.callable().module() != "collections" &&
+         !torch::detail::tensor_call_of(value) && !torch::detail::read_numpy(value) &&
+         torch::detail::find_elements(value)[value.index()];
+}
 
 /// `__12.metadata`: what a process saved for itself; nothing for other names.
 ZARRPOINT_INLINE std::optional<std::uint64_t> rank_of(std::string_view name) {
@@ -96,6 +109,16 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   memory_store groups;
   std::string name;
   torch::pickle_limits most;  ///< what the metadata might cost, and a value may
+
+  using object = std::optional<torch::archive_store>;
+  struct opened_object {
+    const detail::leaf* of = nullptr;
+    object tensors{};
+  };
+  mutable std::mutex mutex;
+  mutable std::array<opened_object, 4> objects;  ///< those that were opened last
+  mutable std::size_t next_object = 0;
+  mutable std::vector<bool> plain;  ///< of each leaf, whether it is known not to be one
 
   state(any_store directory, dcp::metadata read, std::string called,
         const torch::pickle_limits& limits)
@@ -173,16 +196,69 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return {};
   }
 
+  torch::pickle_limits value_limits() const {
+    return {.max_bytes = std::min(most.max_bytes, std::uint64_t{64} << 20),
+            .max_values = std::min(most.max_values, std::size_t{1} << 20)};
+  }
+
   result<torch::file> open_value(const detail::leaf& of) const {
-    const torch::pickle_limits limits{
-        .max_bytes = std::min(most.max_bytes, std::uint64_t{64} << 20),
-        .max_values = std::min(most.max_values, std::size_t{1} << 20)};
     if (of.is == detail::leaf::kind::common) {
       ZARRPOINT_TRY(key, store_key::parse(detail::common_name));
-      return torch::open(base, key, limits);
+      return torch::open(base, key, value_limits());
     }
     ZARRPOINT_TRY(item, detail::open_item(base, metadata.values[of.at].from, most.max_bytes));
-    return torch::open(std::move(item), limits);
+    return torch::open(std::move(item), value_limits());
+  }
+
+  /// A value that is an object with tensors in it is a group of them; nothing for other leaves, and
+  /// where it cannot be opened.
+  object open_object(const detail::leaf& of) const {
+    constexpr std::size_t max_name = 256;  // leaves room for names beneath it
+    if (of.is != detail::leaf::kind::value || of.name.size() > max_name) return {};
+    const auto at = static_cast<std::size_t>(&of - leaves.data());
+    {
+      const std::lock_guard lock(mutex);
+      if (!plain.empty() && plain[at]) return {};
+      for (const opened_object& each : objects)
+        if (each.of == &of) return each.tensors;
+    }
+    const auto open = [&]() -> result<torch::archive_store> {
+      ZARRPOINT_TRY(file, open_value(of));
+      if (!detail::has_tensors(file.root())) return error{errc::not_found, {}};
+      ZARRPOINT_TRY(item, detail::open_item(base, metadata.values[of.at].from, most.max_bytes));
+      return torch::archive_store::open(std::move(item), value_limits());
+    };
+    auto opened = open();
+    const std::lock_guard lock(mutex);
+    if (!opened) {
+      plain.resize(leaves.size());
+      plain[at] = true;
+      return {};
+    }
+    objects[next_object++ % objects.size()] = {&of, *opened};
+    return *std::move(opened);
+  }
+
+  /// A key in a group of tensors. Documents tell names that are shown in another way.
+  result<std::unique_ptr<blob>> open_in(const torch::archive_store& object, const detail::leaf& of,
+                                        std::string_view rest) const {
+    ZARRPOINT_TRY(key, store_key::parse(rest));
+    ZARRPOINT_TRY(found, object.open(key));
+    constexpr std::string_view document = "zarr.json";
+    if (found == nullptr || of.name == original(of) || !rest.ends_with(document))
+      return std::move(found);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(found->size()));
+    ZARRPOINT_CHECK(found->read(0, bytes));
+    ZARRPOINT_TRY(told, parse_json(bytes));
+    std::string own(rest.substr(0, rest.size() - document.size()));
+    if (!own.empty()) own.pop_back();
+    if (const node* const attributes = told.find("attributes"))
+      if (const node* const name = attributes->find(v0::detail::original_name_member))
+        if (const std::string* const text = name->if_string()) own = *text;
+    ZARRPOINT_TRY(text, v0::detail::with_original_name(
+                            as_text(bytes_view(bytes)),
+                            std::string(original(of)) + (own.empty() ? "" : "/") + own));
+    return in_memory(text, found->name());
   }
 
   result<std::string> document_of(std::size_t at) const {
@@ -260,6 +336,7 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
 
   result<std::unique_ptr<blob>> open_in(const detail::leaf& of, std::string_view rest,
                                         std::string called) const {
+    if (const object tensors = open_object(of)) return open_in(*tensors, of, rest);
     if (rest == "zarr.json") {
       ZARRPOINT_TRY(text, document_of(of));
       return in_memory(text, std::move(called));
@@ -279,6 +356,10 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
 
   /// What lies beneath an array: its document, and its chunks, by the digits of their keys.
   result<std::vector<list_entry>> list_in(const detail::leaf& of, std::string_view rest) const {
+    if (const object tensors = open_object(of)) {
+      ZARRPOINT_TRY(key, store_key::parse(rest));
+      return tensors->list(key);
+    }
     dims counts;
     if (of.is == detail::leaf::kind::tensor) {
       counts = grids[of.at].counts();
