@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing (Debian 12), then checks and tests everything.
 #
-#   bash tests/run.sh            all steps but the rows of other compilers and machines, Megatron-Core,
-#                                Orbax, and long forms
-#   bash tests/run.sh dev tidy   only the named ones
+#   bash tests/run.sh            whether the library works: every test, the command's tests, and real peers
+#   bash tests/run.sh all        what CI runs: the sanitizers and all other checks, too
+#   bash tests/run.sh dev tidy   only the named steps
 #
 # One line per step as it ends, with its seconds and those of processors; what a failed one said
-# stands in build/logs. Steps of one build folder follow each other; two such chains run at a time,
-# each with half of the processors.
+# stands in build/logs. The step dev comes first, alone. Of the others two run at a time, each with
+# half of the processors; those that need one another's results follow each other.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tools/debian.sh
@@ -20,19 +20,22 @@ venv=build/venv
 logs=build/logs
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$logs"
-export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
+# The cache of ccache is the user's own: CCACHE_DIR, or what ccache takes; below build/ where there is no home.
+[ -w "${HOME:-/nowhere}" ] || export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
 export CCACHE_NOHASHDIR=1
 export CCACHE_DEPEND=1    # what is not there yet is read once, and not by a preprocessor first
 # Small stacks for what returned: tests begin thousands of threads, and each clears its own.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:max_uar_stack_size_log=16}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
-# All that the steps need, so that none of them installs anything while others run.
+clang=(clang-16 libclang-rt-16-dev llvm-16 lld-16)
+# All that the steps need, so that none of them installs anything while others run. Those of `all` are large.
 packages() {
-  need_packages g++ clang-16 libclang-rt-16-dev llvm-16 lld-16 clang-format-14 clang-tidy-16 doxygen cmake ninja-build \
-    ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev \
-    libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev openmpi-bin python3 python3-dev python3-venv \
-    python3-torch libtorch-dev libeigen3-dev libopencv-core-dev &&
+  local more=()
+  [ -z "${everything:-}" ] || more=("${clang[@]}" clang-tidy-16 doxygen libtorch-dev)
+  need_packages g++ clang-format-14 cmake ninja-build ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev \
+    liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev \
+    openmpi-bin python3 python3-dev python3-venv python3-torch libeigen3-dev libopencv-core-dev "${more[@]}" &&
     python_packages
 }
 
@@ -105,20 +108,27 @@ preset() {
 row() { if [ -n "${FULL:-}" ]; then preset "$1"; else preset "$1" "$2"; fi; }
 
 dev() { preset dev; }
-# The library of the preset dev, with which programs of other steps are linked.
-library() {
-  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null &&
-    cmake --build --preset dev -j "$jobs" --target zarrpoint_compiled &&
-    export LIBRARY=$PWD/build/dev/libzarrpoint_compiled.a
+# one_at_a_time COMMAND...: since ninja does not allow two of itself in a folder.
+one_at_a_time() (
+  flock 9 && "$@" 9>&-
+) 9>build/dev.lock
+# of_dev TARGET...: what the step dev has built already, where it ran.
+of_dev() { one_at_a_time build_of_dev "$@"; }
+build_of_dev() {
+  grep -qs '^ZARRPOINT_TEST_UNITY:BOOL=ON' build/dev/CMakeCache.txt ||
+    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null || return 1
+  cmake --build --preset dev -j "$jobs" --target "$@"
 }
+# The library of the preset dev, with which programs of other steps are linked.
+library() { of_dev zarrpoint_compiled && export LIBRARY=$PWD/build/dev/libzarrpoint_compiled.a; }
 # By clang, which makes sanitized code in half of g++'s time; so it compiles every test, too.
 asan() {
-  rm -rf build/asan/profiles
+  need_packages "${clang[@]}" && rm -rf build/asan/profiles || return 1
   LLVM_PROFILE_FILE=$PWD/build/asan/profiles/%2m.profraw preset asan
 }
 # Of the run before: at least 90 % of the lines of include/.
 coverage() { "$python" tests/tools/coverage.py build/asan 90; }
-tsan() { preset tsan "exec array checkpoint distributed"; }
+tsan() { need_packages "${clang[@]}" && preset tsan "exec array checkpoint distributed"; }
 # All bodies are compiled, tests run of the layers that ask whether there are exceptions, and the programs of the
 # pages have what is a template. The doors that the umbrella leaves out are compiled only, each alone and with its
 # bodies, so that none of them lives on what another one includes.
@@ -148,7 +158,7 @@ megatron() {
   packages_in build/megatron-venv tests/interop/megatron_requirements.txt &&
     g++ -std=c++20 -O1 -Iinclude tests/interop/megatron_exchange.cpp -o build/megatron_exchange \
       -lzstd -lz -pthread &&
-    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null && cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    of_dev zarrpoint_cli &&
     build/megatron-venv/bin/python tests/interop/py/megatron_check.py build/megatron_exchange build/dev/tools/cli/zarrpoint
 }
 # Orbax itself, a new release and an old one; JAX and what it brings take 1.5 GB.
@@ -220,31 +230,27 @@ onnxruntime() {
 }
 mpi() {
   need_packages libopenmpi-dev openmpi-bin &&
-    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON -DZARRPOINT_BUILD_MPI_TESTS=ON &&
-    cmake --build --preset dev -j "$jobs" --target mpi_test &&
-    ctest --preset dev -R '^mpi$'
+    one_at_a_time cmake --preset dev -DZARRPOINT_TEST_UNITY=ON -DZARRPOINT_BUILD_MPI_TESTS=ON &&
+    of_dev mpi_test && bash tests/interop/mpi.sh build/dev/tests/mpi_test
 }
 # The long form of the test of distributed_tests that dev runs a fifth of: 10,000 pairs of shardings.
 reshard() {
-  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
-    cmake --build --preset dev -j "$jobs" --target distributed_tests &&
+  of_dev distributed_tests &&
     ZARRPOINT_TEST_LONG=1 build/dev/tests/distributed_tests --test-case='reshard: random pairs*' --no-skip
 }
-parallel() { PRESET=dev bash examples/parallel/run.sh; }
-cuda() { bash tests/cuda/run.sh; }
+parallel() { one_at_a_time env PRESET=dev bash examples/parallel/run.sh; }
+cuda() { need_packages "${clang[@]}" && bash tests/cuda/run.sh; }
 conformance() {
   python_packages && library && "$venv/bin/python" tests/conformance/run.py build/conformance &&
     "$venv/bin/python" tests/conformance/fuzz.py build/conformance --cases "${CONFORMANCE_CASES:-10000}"
 }
 cli() {
-  python_packages && cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
-    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+  python_packages && of_dev zarrpoint_cli &&
     "$venv/bin/python" tests/cli/run.py build/dev/tools/cli/zarrpoint build/cli
 }
 # A hundred random trees of the containers whose peers are in the interop packages; HUNT_TREES=20000 for the long form.
 hunt() {
-  python_packages && cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
-    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+  python_packages && of_dev zarrpoint_cli &&
     "$venv/bin/python" tests/hunt/run.py build/dev/tools/cli/zarrpoint build/hunt --trees "${HUNT_TREES:-100}"
 }
 # The same of every container: with PyTorch, Orbax and gguf, too.
@@ -252,28 +258,26 @@ hunt_all() {
   need_packages g++ binutils && packages_in build/hunt-venv tests/hunt/requirements.txt &&
     build/hunt-venv/bin/pip install -q --disable-pip-version-check --no-deps -r tests/interop/torch_requirements.txt &&
     "$python" tests/interop/py/hollow_cuda.py "$(echo build/hunt-venv/lib/python3*/site-packages/torch)" build/torch-hollow &&
-    cmake --preset dev -DZARRPOINT_TEST_UNITY=ON &&
-    cmake --build --preset dev -j "$jobs" --target zarrpoint_cli &&
+    of_dev zarrpoint_cli &&
     LD_LIBRARY_PATH=$PWD/build/torch-hollow build/hunt-venv/bin/python -W ignore tests/hunt/run.py build/dev/tools/cli/zarrpoint \
       build/hunt_all --trees "${HUNT_TREES:-1000}" --need-all
 }
 single_header() {
-  preset single_header "zarr checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
+  need_packages "${clang[@]}" && preset single_header "zarr checkpoint" && "$python" tests/tools/check_single_header.py build/single_header
 }
 consumers() { bash tests/consumers/run.sh; }
 cost() { need_packages libxtensor-dev && "$python" tests/tools/check_compile_cost.py build/cost; }
 size() { "$python" tests/tools/check_size.py build/size; }
-fuzz() { bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
+fuzz() { need_packages "${clang[@]}" && bash tests/fuzz/run.sh "${FUZZ_SECONDS:-fixed}"; }
 # The scoreboard of docs/reliability.md, its short form.
 reliability() { "$python" tests/reliability/mutation.py --self-test && bash tests/reliability/run.sh; }
 # What mutates the code behind the scoreboard, in half an hour or more. The objects of the tests are those of dev.
 mutation() {
-  cmake --preset dev -DZARRPOINT_TEST_UNITY=ON >/dev/null &&
-    cmake --build --preset dev -j "$jobs" --target core_tests store_tests codec_tests array_tests checkpoint_tests &&
+  of_dev core_tests store_tests codec_tests array_tests checkpoint_tests &&
     "$python" tests/reliability/mutation.py --jobs "$jobs"
 }
 docs() { bash tools/docs/build.sh; }
-tidy() { "$python" tests/tools/run_tidy.py; }
+tidy() { need_packages clang-tidy-16 && "$python" tests/tools/run_tidy.py; }
 # A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
 # the command runs all.
 as_printed() {
@@ -284,14 +288,16 @@ as_printed() {
     "$python" tests/tools/run_as_printed.py build/as_printed build/consumers/conan_venv "$venv/bin/python" "$@"
 }
 
-all="packages format layers docs dev readme compile_fail cost single_header consumers as_printed interop libtorch mdspan mpi parallel cuda conformance cli hunt asan coverage tsan noexcept size fuzz reliability tidy"
+# What a plain run does: whether the library works.
+plain="packages format layers dev readme compile_fail interop mpi parallel conformance cli hunt"
+# What `all` adds, as CI does: sanitizers, ways to use the library, and what costs too much where nothing changed.
+more="docs cost single_header consumers as_printed libtorch mdspan cuda asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
 rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation"
-# Those that share a folder of build/, or what ccache then has, in their order; each other step is a chain of its own.
-chains=("dev reshard mutation mpi cli hunt cuda parallel interop conformance libtorch mdspan orbax torch torch_long megatron hunt_all" "asan coverage fuzz"
-  "consumers as_printed")
+# Those that need what an earlier one left, in their order; each other step is a chain of its own.
+chains=("asan coverage fuzz" "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
-order="dev asan tsan consumers as_printed tidy noexcept reliability single_header compile_fail cost docs size format readme layers"
+order="asan tsan consumers as_printed reliability noexcept tidy cuda interop cli conformance compile_fail single_header cost docs libtorch size mdspan format hunt mpi parallel readme layers"
 
 # reasons LOG: which tests failed and what they said, in few lines, of however long a log.
 reasons() {
@@ -343,13 +349,15 @@ fi
 run_steps() {
   local step todo lanes=2 failed total named=" $* "
   for step in "$@"; do
-    if [[ " $all $rows " != *" $step "* ]]; then
-      echo "there is no step '$step'; the steps are: $all; and $rows"
+    if [[ " $plain $more $rows " != *" $step "* ]]; then
+      echo "there is no step '$step'; a plain run has: $plain; 'all' adds: $more; only when named: $rows"
       return 2
     fi
   done
   rm -f "$logs/results" "$logs/failures"
-  [[ $named != *" packages "* ]] || one packages
+  for step in packages dev; do # with all of the processors: the others use what it built
+    [[ $named != *" $step "* ]] || one $step
+  done
   # shellcheck disable=SC2046
   todo=$(chains_of $(for step in $order ${chains[*]} $rows; do
     [[ $named != *" $step "* ]] || echo "$step"
@@ -364,5 +372,10 @@ run_steps() {
 }
 
 # shellcheck disable=SC2086
-run_steps ${*:-$all}
+if [ "${1:-}" = all ]; then
+  everything=1
+  run_steps $plain $more "${@:2}"
+else
+  run_steps ${*:-$plain}
+fi
 exit # before bash reads on, should this file have been edited meanwhile

@@ -53,7 +53,7 @@ done
 # Debian's programs, its Python among them, before others of the same name; the compiler takes what
 # is one text in several ways as one.
 export PATH=$work/bin:/usr/bin:$PATH
-export CMAKE_GENERATOR=Ninja CCACHE_DIR=${CCACHE_DIR:-$root/build/ccache}
+export CMAKE_GENERATOR=Ninja
 prepare || exit 1
 # shellcheck disable=SC2086
 printf '%s\n' ${*:-$all} | xargs -P "${JOBS:-$(nproc)}" -I '{}' bash tests/consumers/run.sh --one '{}'

@@ -15,7 +15,6 @@ hours=${1:-}
 shift || true
 build=build/reliability
 mkdir -p "$build"
-export CCACHE_DIR=${CCACHE_DIR:-$PWD/build/ccache}
 seed=${SEED:-1}
 [ -z "$hours" ] || seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
 
