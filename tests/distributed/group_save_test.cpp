@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/save/group_save_operation.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/hooked_publisher.hpp"

@@ -40,7 +40,6 @@ std::vector<message> two_parts() {
   }
   detail::part_context about;
   about.ranks = 2;
-  about.staged_name = ".staged";
   about.warnings = {"careful"};
   return planner.parts_of(plan, arrays, about).value();
 }
@@ -59,7 +58,6 @@ TEST_CASE("plan message: each process is told its cells, and what it puts") {
     CHECK(part->first_objects.size() == (rank == 1 ? 1U : 0U));
     REQUIRE(part->plan.cells.size() == 1);
     CHECK(part->plan.cells.front().index == rank);
-    CHECK(part->staged_name == ".staged");
     CHECK(part->warnings == std::vector<std::string>{"careful"});
     CHECK_FALSE(part->exchanges);
   }

@@ -14,6 +14,10 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+namespace detail {
+class strategy_format;
+}  // namespace detail
+
 /// Saves that go on in the background, in order: `schedule` returns when everything is staged, the
 /// executor of the group's context writes, and `finalize` commits what is written. Both are
 /// collective, since a commit needs all processes: call them in the same order everywhere.
@@ -53,7 +57,7 @@ class async_saves {
 
  private:
   process_group group_;
-  detail::save_queue<detail::group_save_operation, group_save_report> queue_;
+  detail::save_queue<detail::collective_save<detail::strategy_format>, group_save_report> queue_;
 };
 
 }}  // namespace zarrpoint::v0

@@ -5,20 +5,15 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
-class group_save_operation;
-struct kept_plan;
-}  // namespace detail
 
 /// What a save of several processes did, as one of them sees it.
 struct group_save_report {
@@ -31,14 +26,6 @@ struct group_save_report {
   bool plan_reused = false;     ///< by `group_save_options::plans`
   double blocking_seconds = 0;  ///< until the caller could go on
   double seconds = 0;           ///< in all, the commit included
-};
-
-/// The plan of the last save of a process, see `group_save_options::plans`.
-class plan_cache {
- private:
-  friend class detail::group_save_operation;
-
-  std::shared_ptr<const detail::kept_plan> kept_;
 };
 
 /// Saves the state of a group of processes as one checkpoint, in one step: until rank 0's last

@@ -27,8 +27,6 @@ struct group_plan {
 /// What the parts have in common.
 struct part_context {
   int ranks = 1;
-  std::string plan_id;
-  std::string staged_name;
   std::vector<std::string> warnings;
 };
 

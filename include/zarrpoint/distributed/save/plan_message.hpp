@@ -24,8 +24,6 @@ struct process_part {
   std::vector<bool> puts_document;    ///< for each of them
   std::vector<object_id> first_objects;
   zarrpoint::detail::save_plan plan;
-  std::string plan_id;      ///< another one for each plan that is made
-  std::string staged_name;  ///< of the tree to write to; empty: the target itself
   std::vector<std::string> warnings;
   bool exchanges = false;  ///< whether any process sends flat pieces to another
 };

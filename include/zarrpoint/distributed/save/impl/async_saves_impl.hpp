@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
-#include <zarrpoint/distributed/save/group_save_operation.hpp>
+#include <zarrpoint/distributed/save/strategy_format.hpp>
 
 #include <utility>
 #include <vector>
@@ -14,7 +14,8 @@ namespace zarrpoint { inline namespace v0 {
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state& tree,
                                                     const group_save_options& options,
                                                     finalizer when_committed) {
-  ZARRPOINT_TRY(operation, detail::group_save_operation::begin(where, tree, group_, options, true));
+  auto operation = detail::make_group_save(where, tree, group_, options);
+  ZARRPOINT_CHECK(operation->begin(true));
   queue_.add(std::move(operation), std::move(when_committed));
   return {};
 }

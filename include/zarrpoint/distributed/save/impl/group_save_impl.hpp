@@ -3,20 +3,14 @@
 #pragma once
 
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/save/group_save_operation.hpp>
-
-#include <utility>
+#include <zarrpoint/distributed/save/strategy_format.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<group_save_report> save(const location& where, const state& tree,
                                                 const process_group& group,
                                                 const group_save_options& options) {
-  ZARRPOINT_TRY(operation, detail::group_save_operation::begin(where, tree, group, options, false));
-  auto receipt = operation->write();
-  ZARRPOINT_TRY(report, operation->finish(std::move(receipt)));
-  report.blocking_seconds = report.seconds;
-  return report;
+  return detail::make_group_save(where, tree, group, options)->run();
 }
 
 }}  // namespace zarrpoint::v0

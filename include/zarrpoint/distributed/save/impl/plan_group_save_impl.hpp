@@ -91,8 +91,6 @@ ZARRPOINT_INLINE result<std::vector<message>> group_planner::parts_of(
     for (std::size_t i = 0; i < planned.grids.size(); ++i) {
       if (planned.grid_writers[i] == rank) part.first_objects.push_back(planned.grids[i]);
     }
-    part.plan_id = about.plan_id;
-    part.staged_name = about.staged_name;
     part.warnings = about.warnings;
     part.exchanges = exchanges;
     out.push_back(encode_part(part, texts));

@@ -36,8 +36,6 @@ ZARRPOINT_INLINE message encode_part(const process_part& part,
     to.text(grid.key);
     to.shape(grid.global_shape);
   }
-  to.text(part.plan_id);
-  to.text(part.staged_name);
   to.number(part.warnings.size());
   for (const std::string& warning : part.warnings) to.text(warning);
   to.flag(part.exchanges);
@@ -68,8 +66,6 @@ ZARRPOINT_INLINE result<process_part> decode_part(bytes_view from_root) {
     grid.global_offset = dims(grid.global_shape.rank(), 0);
     out.first_objects.push_back(std::move(grid));
   }
-  out.plan_id = from.text();
-  out.staged_name = from.text();
   for (std::size_t n = from.count(); n > 0 && !from.failed(); --n)
     out.warnings.push_back(from.text());
   out.exchanges = from.flag();

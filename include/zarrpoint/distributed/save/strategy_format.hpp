@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
+#include <zarrpoint/distributed/save/group_save_place.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
+#include <zarrpoint/distributed/save/plan_message.hpp>
+#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/state/state.hpp>
+#include <zarrpoint/distributed/strategy/message_budget.hpp>
+#include <zarrpoint/distributed/strategy/process_group.hpp>
+#include <zarrpoint/distributed/strategy/strategy.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Checkpoints that strategies write, ours and Megatron-Core's, as a format of the protocol.
+class strategy_format final : public save_format {
+ public:
+  using report_type = group_save_report;
+
+  strategy_format(const save_group& group, const location& where, const state& tree,
+                  const group_save_options& options, const strategy_table& known)
+      : tree_(&tree), where_(where), group_{group.ranks, group.how, known}, options_(options) {}
+
+  result<void> prepare() override;
+  std::string_view shared() const override { return shared_; }
+  bool has_shared() const override { return true; }
+  result<message> describe(bool differs) override;
+  result<std::vector<message>> plan(std::vector<message> described) override;
+  std::string staged_name() const override { return place_.staged_name(); }
+  result<void> take_part(bytes_view part) override;
+  result<void> join(const std::string& staged_name) override { return place_.join(staged_name); }
+  std::string plan_kind() const override;
+  std::shared_ptr<const void> keep_plan() const override;
+  result<void> reuse(const std::shared_ptr<const void>& kept) override;
+  bool exchanges() const override { return part_.exchanges; }
+  result<std::vector<message>> pieces(message_budget& counted) const override;
+  result<void> stage(std::vector<message> pieces, bool copies) override;
+  result<message> write() override;
+  result<message> commit(std::vector<message> receipts, told_commit& commit) override;
+  result<void> take_report(bytes_view told) override;
+
+  group_save_report report(const save_times& times);
+
+ private:
+  bool is_root() const { return group_.ranks.rank() == 0; }
+
+  /// What is saved must be what a load within the same limits takes.
+  result<void> check_loadable(std::size_t common_bytes) const;
+
+  const state* tree_;  ///< the caller's, until it is prepared
+  location where_;
+  process_group group_;
+  group_save_options options_;
+  any_strategy saver_;
+  any_strategy common_saver_;
+  prepared_state prepared_;
+  node common_;
+  node compared_;       ///< what of it all must have alike
+  std::string shared_;  ///< that, as JSON
+  process_part part_;
+  shard_writes writes_;
+  group_save_place place_{where_, group_, saver_, options_.storage};
+  group_save_report report_;
+  // Of rank 0 alone:
+  std::vector<planned_array> arrays_;
+  std::shared_ptr<const group_plan> plan_;
+};
+
+using group_save_operation = collective_save<strategy_format>;
+
+/// A save that has not begun.
+std::unique_ptr<group_save_operation> make_group_save(const location& where, const state& tree,
+                                                      const process_group& group,
+                                                      const group_save_options& options);
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/save/impl/strategy_format_impl.hpp>
+#endif
