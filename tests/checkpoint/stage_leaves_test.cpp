@@ -445,7 +445,7 @@ TEST_CASE("all threads copy on from one slot") {
     auto source = std::make_unique<met_source>(all, 2);
     met_source& met = *source;
     detail::staged_leaf out;
-    detail::leaf_stager<> stager(leaves, how);
+    detail::leaf_stager stager(leaves, how);
     stager.add(0, std::move(source), out).value();
     stager.run().value();
     CHECK(met.parts == 3);
@@ -455,7 +455,7 @@ TEST_CASE("all threads copy on from one slot") {
   const std::vector<std::byte> values = random_bytes(random, std::size_t{4} << 20);
   const host_view all = dense_view(values.data(), {dtype_kind::uint8, {4 << 20}});
   detail::staged_leaf out;
-  detail::leaf_stager<> stager(leaves, how);
+  detail::leaf_stager stager(leaves, how);
   stager.add(0, std::make_unique<met_source>(all, pool.executor().concurrency()), out).value();
   REQUIRE(stager.run());
   CHECK(dense_bytes_of(out.in_host->view) == values);

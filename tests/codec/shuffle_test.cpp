@@ -59,9 +59,9 @@ bytes bit_shuffled_by_definition(const bytes& from, std::size_t type_size) {
 
 TEST_CASE("shuffle: bytes that c-blosc made") {
   const bytes values = raw({1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0, 0x80});
-  CHECK(through(zp::detail::bit_shuffle<>, values, 2) ==
+  CHECK(through(zp::detail::bit_shuffle, values, 2) ==
         raw({0x55, 0x66, 0x78, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80}));
-  CHECK(through(zp::detail::byte_shuffle<>, raw({1, 2, 3, 4, 5, 6, 7}), 3) ==
+  CHECK(through(zp::detail::byte_shuffle, raw({1, 2, 3, 4, 5, 6, 7}), 3) ==
         raw({1, 4, 2, 5, 3, 6, 7}));
 }
 
@@ -74,11 +74,11 @@ TEST_CASE("shuffle: as defined, and back, for every element size and number of e
         CAPTURE(count);
         const bytes original = random_bytes(random, count * type_size + tail);
         const bytes by_bytes = shuffled_by_definition(original, type_size);
-        CHECK(through(zp::detail::byte_shuffle<>, original, type_size) == by_bytes);
-        CHECK(through(zp::detail::byte_unshuffle<>, by_bytes, type_size) == original);
+        CHECK(through(zp::detail::byte_shuffle, original, type_size) == by_bytes);
+        CHECK(through(zp::detail::byte_unshuffle, by_bytes, type_size) == original);
         const bytes by_bits = bit_shuffled_by_definition(original, type_size);
-        CHECK(through(zp::detail::bit_shuffle<>, original, type_size) == by_bits);
-        CHECK(through(zp::detail::bit_unshuffle<>, by_bits, type_size) == original);
+        CHECK(through(zp::detail::bit_shuffle, original, type_size) == by_bits);
+        CHECK(through(zp::detail::bit_unshuffle, by_bits, type_size) == original);
       }
     }
   }

@@ -15,11 +15,9 @@ namespace zarrpoint { inline namespace v0 { namespace cuda {
 /// The kernels, for `device_space`. One unit of the program, compiled by
 /// `nvcc -std=c++20 --expt-relaxed-constexpr`, includes this header and hands the address to the
 /// others. Not with `--use_fast_math`: casts would take subnormal floats for zeros.
-template <class = void>
-const kernel_table& kernels() noexcept {
-  static constexpr kernel_table table{&detail::move<>,      &detail::scatter<>,
-                                      &detail::cast<>,      &detail::swap_bytes<>,
-                                      &detail::unshuffle<>, &detail::crc32c<>};
+inline const kernel_table& kernels() noexcept {
+  static constexpr kernel_table table{&detail::move,       &detail::scatter,   &detail::cast,
+                                      &detail::swap_bytes, &detail::unshuffle, &detail::crc32c};
   return table;
 }
 

@@ -281,7 +281,6 @@ class cufile_loader {
 
   /// Looks for the library where the dynamic linker does, and opens its driver. It stays loaded, as
   /// others in the process may use it.
-  template <class = void>
   static cufile_loader find(const std::string& library = "libcufile.so.0") {
     cufile_loader out;
     void* const opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -64,7 +64,6 @@ struct staged_leaves {
 /// quarter of a slot share one with others of their stream, which is waited for once. All threads
 /// copy on from the rings, several from one slot: there are fewer slots than threads, and a thread
 /// alone is slower than the link.
-template <class = void>
 class leaf_stager final : private read_ahead::parts {
  public:
   leaf_stager(std::span<const leaf> leaves, const context& how) : leaves_(leaves), how_(how) {}

@@ -55,8 +55,7 @@ class bz2_stream {
 };
 
 /// One stream from the start of `from`, which moves on past it; returns the bytes written.
-template <class = void>
-result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory_resource& memory) {
+inline result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory_resource& memory) {
   bz2_stream held(memory);
   if (!held.begin_decoder()) return held.no_memory("a decompressor");
   bz_stream& stream = held.get();

@@ -129,9 +129,8 @@ std::size_t shuffle_vectors(std::byte* const*, const std::byte*, std::size_t) {
 #endif
 
 /// Elements of `type_size` (up to `max_planes`) bytes from their byte planes, which lie anywhere.
-template <class = void>
-void unshuffle_planes(std::byte* to, const std::byte* const* planes, std::size_t type_size,
-                      std::size_t count) {
+inline void unshuffle_planes(std::byte* to, const std::byte* const* planes, std::size_t type_size,
+                             std::size_t count) {
   std::size_t i = 0;
   switch (type_size) {
     case 2: i = unshuffle_vectors<2>(to, planes, count); break;
@@ -146,9 +145,8 @@ void unshuffle_planes(std::byte* to, const std::byte* const* planes, std::size_t
 }
 
 /// The byte planes of `count` elements.
-template <class = void>
-void shuffle_planes(std::byte* const* planes, const std::byte* from, std::size_t type_size,
-                    std::size_t count) {
+inline void shuffle_planes(std::byte* const* planes, const std::byte* from, std::size_t type_size,
+                           std::size_t count) {
   std::size_t i = 0;
   switch (type_size) {
     case 2: i = shuffle_vectors<2>(planes, from, count); break;
@@ -184,8 +182,7 @@ inline void copy_tail(mutable_bytes to, bytes_view from, std::size_t done) {
 /// Byte j of element i goes to j * n + i, with n whole elements of `type_size` >= 1 bytes; the
 /// bytes after the last whole element stay where they are. `to` has the size of `from` and does not
 /// overlap it.
-template <class = void>
-void byte_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
+inline void byte_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
   const std::size_t count = type_size > 1 ? from.size() / type_size : 0;
   if (type_size <= detail::max_planes) {
@@ -201,8 +198,7 @@ void byte_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
 }
 
 /// Undoes `byte_shuffle`.
-template <class = void>
-void byte_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
+inline void byte_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
   const std::size_t count = type_size > 1 ? from.size() / type_size : 0;
   if (type_size <= detail::max_planes) {
@@ -220,8 +216,7 @@ void byte_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
 /// Bit k of byte j of all n elements goes to row 8 * j + k of n bits, element i at bit i mod 8 of
 /// byte i / 8. Copies everything when n is not a multiple of 8, as blosc has it; the bytes after
 /// the last whole element stay where they are. `to` has the size of `from` and does not overlap it.
-template <class = void>
-void bit_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
+inline void bit_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
   const std::size_t count = from.size() / type_size;
   const std::size_t row = count % 8 == 0 ? count / 8 : 0;  // bytes
@@ -246,8 +241,7 @@ void bit_shuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
 }
 
 /// Undoes `bit_shuffle`.
-template <class = void>
-void bit_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
+inline void bit_unshuffle(mutable_bytes to, bytes_view from, std::size_t type_size) {
   ZARRPOINT_ASSERT(to.size() == from.size() && type_size > 0);
   const std::size_t count = from.size() / type_size;
   const std::size_t row = count % 8 == 0 ? count / 8 : 0;  // bytes

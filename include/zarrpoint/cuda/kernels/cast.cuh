@@ -50,8 +50,7 @@ cast_choice choose_cast_to(dtype_kind to) {
   }
 }
 
-template <class = void>
-cast_choice choose_cast(dtype_kind to, dtype_kind from) {
+inline cast_choice choose_cast(dtype_kind to, dtype_kind from) {
   switch (from) {
     case dtype_kind::float32: return choose_cast_to<float>(to);
     case dtype_kind::bfloat16: return choose_cast_to<bfloat16>(to);
@@ -64,8 +63,7 @@ cast_choice choose_cast(dtype_kind to, dtype_kind from) {
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t cast(cudaStream_t stream, const device_cast& conversion) {
+inline cudaError_t cast(cudaStream_t stream, const device_cast& conversion) {
   const dtype& to = conversion.to_type;
   const dtype& from = conversion.from_type;
   const std::uint64_t count = conversion.count;

@@ -163,8 +163,7 @@ struct wide_cast {
   bool from_complex = false;
 };
 
-template <class = void>
-wide_cast make_wide_cast(const device_cast& conversion) {
+inline wide_cast make_wide_cast(const device_cast& conversion) {
   wide_cast job;
   job.to = conversion.to;
   job.from = conversion.from;

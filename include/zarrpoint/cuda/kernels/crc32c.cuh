@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t crc32c(cudaStream_t stream, std::byte* to, const std::byte* from, std::size_t bytes) {
+inline cudaError_t crc32c(cudaStream_t stream, std::byte* to, const std::byte* from,
+                          std::size_t bytes) {
   constexpr std::uint32_t most = 1024;  // blocks: enough for every device, and few to add up
   if (address_of(to) % alignof(std::uint32_t) != 0) return cudaErrorInvalidValue;
   const cudaError_t status = cudaMemsetAsync(to, 0, sizeof(std::uint32_t), stream);

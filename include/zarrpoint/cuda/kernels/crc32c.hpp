@@ -72,7 +72,6 @@ struct crc32c_job {
 };
 
 /// At least one byte. `blocks` is how many there should be at most.
-template <class = void>
 constexpr crc32c_job make_crc32c_job(const std::byte* from, std::uint64_t bytes,
                                      std::uint64_t blocks) noexcept {
   // Fewer rows than this are not worth the joining.
@@ -167,7 +166,6 @@ struct crc32c_sums {
 };
 
 /// Second: the sum of one thread over the rows of its block.
-template <class = void>
 constexpr void crc32c_sum_rows(const crc32c_job& job, crc32c_shared& shared,
                                thread_place place) noexcept {
   std::uint64_t row = place.block * job.block_rows;

@@ -14,10 +14,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
-template <class = void>
-__device__ thread_place this_place() {
-  return {blockIdx.x, gridDim.x, threadIdx.x};
-}
+inline __device__ thread_place this_place() { return {blockIdx.x, gridDim.x, threadIdx.x}; }
+
+// A kernel without parameters is a template of a dummy one: nvcc ignores `inline` on `__global__`,
+// and a plain kernel would be defined twice in a program of two such units.
 
 /// Runs a kernel on the current device. The error is told here and not remembered by the runtime.
 template <class... Parameters, class... Arguments>
@@ -32,9 +32,8 @@ cudaError_t launch(void (*kernel)(Parameters...), std::uint32_t blocks, cudaStre
   return status;
 }
 
-template <class = void>
-cudaError_t copy_bytes(cudaStream_t stream, std::byte* to, const std::byte* from,
-                       std::size_t bytes) {
+inline cudaError_t copy_bytes(cudaStream_t stream, std::byte* to, const std::byte* from,
+                              std::size_t bytes) {
   const cudaError_t status = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
   return status;

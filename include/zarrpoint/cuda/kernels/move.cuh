@@ -12,8 +12,7 @@ __global__ void __launch_bounds__(block_threads) move_kernel(const __grid_consta
   move_units<Unit>(job, this_place());
 }
 
-template <class = void>
-cudaError_t move_part(cudaStream_t stream, const unit_move& part) {
+inline cudaError_t move_part(cudaStream_t stream, const unit_move& part) {
   const move_job job = make_move_job(part);
   const std::uint32_t blocks = blocks_for(job.units);
   switch (part.unit) {
@@ -26,8 +25,7 @@ cudaError_t move_part(cudaStream_t stream, const unit_move& part) {
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t move(cudaStream_t stream, const strided_move& elements) {
+inline cudaError_t move(cudaStream_t stream, const strided_move& elements) {
   const std::size_t rank = elements.shape.rank();
   const auto bytes = byte_count(elements.shape, elements.element_size);
   if (!bytes || elements.to_strides.rank() != rank || elements.from_strides.rank() != rank)

@@ -47,8 +47,7 @@ struct unit_move {
 };
 
 /// The shape has passed `byte_count`, and there is an element.
-template <class = void>
-unit_move plan_move(const strided_move& elements) {
+inline unit_move plan_move(const strided_move& elements) {
   const v0::detail::loop_nest nest(elements.shape, elements.to_strides, elements.from_strides);
   const auto size = static_cast<index_t>(elements.element_size);
   unit_move plan;
@@ -78,8 +77,7 @@ inline constexpr std::uint64_t tile_side = 16;
 static_assert(tile_side * tile_side == block_threads);
 
 /// The axis along which `from` has neighbours, where the innermost is far from that; else 0.
-template <class = void>
-std::uint32_t transposed_axis(const unit_move& whole) {
+inline std::uint32_t transposed_axis(const unit_move& whole) {
   constexpr index_t sector = 32;  // what a device reads at once
   if (whole.rank == 0 || whole.axes[0].count < tile_side ||
       v0::detail::magnitude(whole.axes[0].from) < sector)
@@ -177,8 +175,7 @@ struct move_job {
   axis axes[max_axes];
 };
 
-template <class = void>
-move_job make_move_job(const unit_move& part) {
+inline move_job make_move_job(const unit_move& part) {
   move_job job;
   job.to = part.to;
   job.from = part.from;

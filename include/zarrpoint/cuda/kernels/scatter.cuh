@@ -14,8 +14,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t scatter(cudaStream_t stream, const device_segment* table, std::size_t count) {
+inline cudaError_t scatter(cudaStream_t stream, const device_segment* table, std::size_t count) {
   if (count == 0) return cudaSuccess;
   if (address_of(table) % alignof(device_segment) != 0) return cudaErrorInvalidValue;
   const std::uint32_t share = blocks_per_run(count);

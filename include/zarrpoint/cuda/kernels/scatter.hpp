@@ -54,7 +54,6 @@ constexpr void copy_run(std::byte* to, const std::byte* from, std::uint64_t byte
 }
 
 /// The same for any addresses.
-template <class = void>
 constexpr void copy_run_of_any(std::byte* to, const std::byte* from, std::uint64_t bytes,
                                team_place place) noexcept {
   switch (common_unit(address_of(to) ^ address_of(from))) {
@@ -67,7 +66,6 @@ constexpr void copy_run_of_any(std::byte* to, const std::byte* from, std::uint64
 }
 
 /// What one thread copies of all runs.
-template <class = void>
 constexpr void scatter_runs(const device_segment* table, std::uint64_t count, std::uint32_t share,
                             thread_place place) noexcept {
   for (std::uint64_t task = place.block; task < count * share; task += place.blocks) {

@@ -18,8 +18,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t swap_bytes(cudaStream_t stream, std::byte* at, std::size_t size, std::size_t count) {
+inline cudaError_t swap_bytes(cudaStream_t stream, std::byte* at, std::size_t size,
+                              std::size_t count) {
   if (size < 2 || count == 0) return cudaSuccess;
   const std::uint64_t elements = count;
   if (!swaps_by_vectors(address_of(at), size))

@@ -30,9 +30,8 @@ cudaError_t unshuffle_of(cudaStream_t stream, std::byte* to, const std::byte* fr
 }
 
 /// See `kernel_table`.
-template <class = void>
-cudaError_t unshuffle(cudaStream_t stream, std::byte* to, const std::byte* from, std::size_t size,
-                      std::size_t count) {
+inline cudaError_t unshuffle(cudaStream_t stream, std::byte* to, const std::byte* from,
+                             std::size_t size, std::size_t count) {
   if (size == 0 || count == 0) return cudaSuccess;
   if (size == 1) return copy_bytes(stream, to, from, count);
   if (address_of(to) % vector_bytes == 0) {

@@ -75,16 +75,14 @@ class without_gil {
   PyThreadState* const state_ = PyEval_SaveThread();
 };
 
-template <class = void>
-result<long long> read_integer(PyObject* number, const char* name) {
+inline result<long long> read_integer(PyObject* number, const char* name) {
   const long long out = number == nullptr ? -1 : PyLong_AsLongLong(number);
   if (number != nullptr && PyErr_Occurred() == nullptr) return out;
   PyErr_Clear();
   return bad_interface(std::string(name) + " is not an integer of 64 bits");
 }
 
-template <class = void>
-result<std::vector<std::int64_t>> read_tuple(PyObject* tuple, const char* name) {
+inline result<std::vector<std::int64_t>> read_tuple(PyObject* tuple, const char* name) {
   if (tuple == nullptr || !PyTuple_Check(tuple))
     return bad_interface(std::string(name) + " is not a tuple");
   const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
@@ -100,8 +98,7 @@ result<std::vector<std::int64_t>> read_tuple(PyObject* tuple, const char* name) 
 
 /// `"<f4"` and its like. Errors: `unsupported` for what no element type is, or is of another byte
 /// order.
-template <class = void>
-result<data_type> read_typestr(PyObject* text) {
+inline result<data_type> read_typestr(PyObject* text) {
   const char* const words =
       text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
   PyErr_Clear();
@@ -124,8 +121,7 @@ result<data_type> read_typestr(PyObject* text) {
 }
 
 /// Strides in elements, as DLPack counts.
-template <class = void>
-result<void> read_strides(PyObject* strides, interface_array& out) {
+inline result<void> read_strides(PyObject* strides, interface_array& out) {
   if (strides == nullptr) return {};
   ZARRPOINT_TRY(steps, read_tuple(strides, "strides"));
   if (steps.size() != out.shape.size())
@@ -143,8 +139,7 @@ result<void> read_strides(PyObject* strides, interface_array& out) {
   return {};
 }
 
-template <class = void>
-result<void> read_interface(PyObject* all, interface_array& out) {
+inline result<void> read_interface(PyObject* all, interface_array& out) {
   if (!PyDict_Check(all)) return bad_interface("it is not a dictionary");
   ZARRPOINT_TRY(version, read_integer(find_item(all, "version").get(), "version"));
   // Versions 0 and 1 are like 2, except for masks and for arrays without elements.
@@ -196,8 +191,7 @@ result<typename Space::event> after_producer(const Space& space, std::optional<l
   return typename Space::event{};
 }
 
-template <class = void>
-result<std::string> typestr_of(const dtype& type) {
+inline result<std::string> typestr_of(const dtype& type) {
   const auto found = type_of(type);
   char kind = 0;
   if (found && found->code == code_int) kind = 'i';
@@ -212,8 +206,7 @@ result<std::string> typestr_of(const dtype& type) {
   return out.append(1, kind).append(std::to_string(type.size()));
 }
 
-template <class = void>
-PyObject* tuple_of(const dims& numbers) {
+inline PyObject* tuple_of(const dims& numbers) {
   object_ptr out(PyTuple_New(static_cast<Py_ssize_t>(numbers.rank())));
   for (std::size_t i = 0; out != nullptr && i < numbers.rank(); ++i) {
     PyObject* const number = PyLong_FromLongLong(numbers[i]);

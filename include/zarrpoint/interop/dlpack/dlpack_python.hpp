@@ -48,8 +48,7 @@ inline object_ptr take_exception() {
 }
 
 /// What Python raised, as an error of ours.
-template <class = void>
-error python_failure(const char* where) {
+inline error python_failure(const char* where) {
   const object_ptr raised = take_exception();
   if (raised == nullptr) return {errc::invalid_argument, std::string(where) + " failed"};
   errc code = errc::invalid_argument;
@@ -70,8 +69,7 @@ inline bool is_given(const PyObject* argument) {
 }
 
 /// A tuple of two integers. Errors: `invalid_argument` for anything else.
-template <class = void>
-result<device_id> read_pair(PyObject* pair, const char* where) {
+inline result<device_id> read_pair(PyObject* pair, const char* where) {
   const error wrong{errc::invalid_argument, std::string(where) + " is not a pair of integers"};
   if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) return wrong;
   std::int32_t read[2] = {};
@@ -261,8 +259,7 @@ result<PyObject*> device_to_python(const T& value) {
 }
 
 /// Raises the error as an exception of Python, as the array API standard wants it; returns null.
-template <class = void>
-PyObject* set_python_error(const error& failure) {
+inline PyObject* set_python_error(const error& failure) {
   PyObject* kind = PyExc_ValueError;
   if (failure.code == errc::unsupported) kind = PyExc_BufferError;
   if (failure.code == errc::resource_limit) kind = PyExc_MemoryError;

@@ -24,7 +24,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detail {
 
-template <class = void>
 class receipt_writer {
  public:
   explicit receipt_writer(std::size_t objects) { to_.number(objects); }
@@ -58,7 +57,6 @@ class receipt_writer {
 };
 
 /// The same, read.
-template <class = void>
 class torch_dist_receipt {
  public:
   torch_dist_receipt(bytes_view receipt, std::size_t rank)

@@ -48,7 +48,7 @@ ZARRPOINT_INLINE result<staged_leaves> stage_leaves(std::span<const leaf> leaves
                                                     const context& how) {
   staged_leaves out;
   out.leaves.resize(leaves.size());
-  leaf_stager<> stager(leaves, how);
+  leaf_stager stager(leaves, how);
   pin_times pinned;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].host_accessible()) continue;

@@ -35,7 +35,6 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-template <class = void>
 class group_load_operation {
  public:
   group_load_operation(const process_group& group, const group_load_options& options)
@@ -315,7 +314,7 @@ class group_load_operation {
 ZARRPOINT_INLINE result<group_load_report> load(const location& where, const state& request,
                                                 const process_group& group,
                                                 const group_load_options& options) {
-  return detail::group_load_operation<>(group, options).run(where, request);
+  return detail::group_load_operation(group, options).run(where, request);
 }
 
 }}  // namespace zarrpoint::v0

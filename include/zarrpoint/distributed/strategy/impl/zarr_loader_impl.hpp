@@ -33,7 +33,6 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 /// The sharded part of our own checkpoints, or of any Zarr hierarchy.
-template <class = void>
 class zarr_reader final : public sharded_reader {
  public:
   static result<std::shared_ptr<sharded_reader>> open(const load_job& job) {
@@ -154,7 +153,7 @@ class zarr_reader final : public sharded_reader {
 
 ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> zarr_loader::open(
     const load_job& job) const {
-  return detail::zarr_reader<>::open(job);
+  return detail::zarr_reader::open(job);
 }
 
 ZARRPOINT_INLINE result<node> json_common_loader::load_common(const load_job& job) const {

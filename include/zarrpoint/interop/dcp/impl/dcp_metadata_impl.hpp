@@ -128,7 +128,6 @@ ZARRPOINT_INLINE result<stored_item> read_item(const pickle_value& info) {
   return out;
 }
 
-template <class = void>
 class metadata_reader {
  public:
   metadata_reader(pickle_value root, const torch::pickle_limits& limits)
@@ -417,7 +416,7 @@ ZARRPOINT_INLINE result<metadata> read_metadata(bytes_view pickle,
                                                 const torch::pickle_limits& limits) {
   return guarded([&]() -> result<metadata> {
     ZARRPOINT_TRY(root, torch::read_pickle(pickle, limits));
-    return detail::metadata_reader<>(std::move(root), limits).read();
+    return detail::metadata_reader(std::move(root), limits).read();
   });
 }
 

@@ -26,7 +26,6 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 namespace detail {
 
 /// Objects of Python that are one are written once and then named again, as pickle does.
-template <class = void>
 class metadata_pickler {
  public:
   explicit metadata_pickler(metadata_style style)
@@ -249,7 +248,7 @@ class metadata_pickler {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::string> write_metadata(const metadata& from, metadata_style style) {
-  return guarded([&] { return detail::metadata_pickler<>(style).write(from); });
+  return guarded([&] { return detail::metadata_pickler(style).write(from); });
 }
 
 }}}  // namespace zarrpoint::v0::dcp

@@ -65,7 +65,6 @@ ZARRPOINT_INLINE std::string unlisted_pickle(std::string_view list) {
 }
 
 /// An archive of torch.save in memory, which may have another pickle.
-template <class = void>
 class torch_archive {
  public:
   /// Nothing for an archive of others.
@@ -135,7 +134,7 @@ class torch_archive {
 };
 
 ZARRPOINT_INLINE result<bool> is_torch_file(bytes_view bytes) {
-  ZARRPOINT_TRY(archive, torch_archive<>::open(bytes));
+  ZARRPOINT_TRY(archive, torch_archive::open(bytes));
   return archive.has_value();
 }
 
@@ -154,7 +153,7 @@ ZARRPOINT_INLINE std::optional<message> bare_bytes(const torch::pickle_value& ob
 
 ZARRPOINT_INLINE result<std::string> list_object(bytes_view object, std::string_view name) {
   const auto make = [&]() -> result<std::vector<std::byte>> {
-    ZARRPOINT_TRY(archive, torch_archive<>::open(object));
+    ZARRPOINT_TRY(archive, torch_archive::open(object));
     if (!archive) {
       torch::value::list list{torch::value(torch::value::bytes(object.begin(), object.end()))};
       const memory_store store;
@@ -184,7 +183,7 @@ ZARRPOINT_INLINE result<message> unlist_object(std::unique_ptr<blob> file) {
   const torch::pickle_value list = opened.root();
   if (list.kind() != torch::pickle_kind::list || list.element_count() != 1) return no_list;
   if (auto bare = bare_bytes(list.element(0))) return *std::move(bare);
-  ZARRPOINT_TRY(archive, torch_archive<>::open(again()).at(name));
+  ZARRPOINT_TRY(archive, torch_archive::open(again()).at(name));
   if (!archive) return no_list;
   ZARRPOINT_TRY(pickle, archive->pickle().at(name));
   const std::string object = unlisted_pickle(pickle);

@@ -132,7 +132,6 @@ ZARRPOINT_INLINE result<void> saver::write_object(const save_job& job,
 namespace megatron { namespace detail {
 
 /// The sharded part of a directory of Megatron-Core's.
-template <class = void>
 class shards_of_directory final : public sharded_reader {
  public:
   shards_of_directory(directory of, load_options options)
@@ -207,8 +206,7 @@ namespace megatron {
 
 ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> loader::open(const load_job& job) const {
   ZARRPOINT_TRY(opened, directory::open(location(job.store), job.how));
-  auto out =
-      v0::detail::make_counted<detail::shards_of_directory<>>(std::move(opened), job.options);
+  auto out = v0::detail::make_counted<detail::shards_of_directory>(std::move(opened), job.options);
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));
 }

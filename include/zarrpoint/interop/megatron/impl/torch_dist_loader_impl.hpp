@@ -27,7 +27,6 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 namespace detail {
 
 /// The sharded part of a directory of torch_dist.
-template <class = void>
 class shards_of_state final : public sharded_reader {
  public:
   shards_of_state(const load_job& job, dcp::state_store of)
@@ -98,7 +97,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> torch_dist_loader::open
     const load_job& job) const {
   ZARRPOINT_TRY(state, dcp::state_store::open(job.store, store_key::root(),
                                               dcp::metadata_within(job.how.limit.memory)));
-  auto out = v0::detail::make_counted<detail::shards_of_state<>>(job, std::move(state));
+  auto out = v0::detail::make_counted<detail::shards_of_state>(job, std::move(state));
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));
 }

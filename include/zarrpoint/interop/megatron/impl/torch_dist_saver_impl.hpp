@@ -245,7 +245,7 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
   ZARRPOINT_CHECK(
       dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
-  detail::receipt_writer<> receipt(mine.objects.size());
+  detail::receipt_writer receipt(mine.objects.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const dcp::detail::tensor_source& source = sources[items[i].source];
     if (i < mine.objects.size()) {
@@ -260,7 +260,7 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
 ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
                                                        const save_receipts& all) const {
   ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
-  std::vector<detail::torch_dist_receipt<>> receipts;
+  std::vector<detail::torch_dist_receipt> receipts;
   for (std::size_t rank = 0; rank < all.receipts.size(); ++rank) {
     receipts.emplace_back(all.receipts[rank], rank);
     ZARRPOINT_CHECK(receipts.back().read_objects());

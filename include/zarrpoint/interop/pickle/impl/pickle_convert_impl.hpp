@@ -54,7 +54,6 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> to_bytes(const pickle_value& val
 
 namespace torch { namespace detail {
 
-template <class = void>
 class pickle_to_node {
  public:
   explicit pickle_to_node(const pickle_node_limits& limits) : limits_(limits) {}
@@ -150,7 +149,7 @@ class pickle_to_node {
 namespace torch {
 
 ZARRPOINT_INLINE result<node> to_node(const pickle_value& value, const pickle_node_limits& limits) {
-  return detail::pickle_to_node<>(limits).convert(value, 0);
+  return detail::pickle_to_node(limits).convert(value, 0);
 }
 
 }  // namespace torch

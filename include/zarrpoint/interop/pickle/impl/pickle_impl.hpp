@@ -26,7 +26,6 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace torch { namespace detail {
 
-template <class = void>
 class pickle_reader {
  public:
   pickle_reader(bytes_view bytes, const pickle_limits& limits) : in_(bytes), limits_(limits) {}
@@ -360,13 +359,13 @@ class pickle_reader {
 namespace torch {
 
 ZARRPOINT_INLINE result<pickle_value> read_pickle(bytes_view bytes, const pickle_limits& limits) {
-  return guarded([&] { return detail::pickle_reader<>(bytes, limits).read(); }).at("pickle");
+  return guarded([&] { return detail::pickle_reader(bytes, limits).read(); }).at("pickle");
 }
 
 ZARRPOINT_INLINE result<std::optional<first_pickle>> read_first_pickle(
     bytes_view bytes, const pickle_limits& limits) {
   return guarded([&]() -> result<std::optional<first_pickle>> {
-           detail::pickle_reader<> reader(bytes, limits);
+           detail::pickle_reader reader(bytes, limits);
            auto made = reader.read_first();
            if (!made && reader.is_short()) return std::optional<first_pickle>();
            if (!made) return std::move(made).failure();

@@ -70,7 +70,6 @@ ZARRPOINT_INLINE bool is_legacy_file(bytes_view first_bytes) {
 
 namespace detail {
 
-template <class = void>
 class legacy_reader {
  public:
   legacy_reader(std::unique_ptr<blob> from, const pickle_limits& limits)
@@ -195,7 +194,7 @@ class legacy_reader {
 
 ZARRPOINT_INLINE result<legacy_content> read_legacy(std::unique_ptr<blob> from,
                                                     const pickle_limits& limits) {
-  return guarded([&] { return legacy_reader<>(std::move(from), limits).read(); });
+  return guarded([&] { return legacy_reader(std::move(from), limits).read(); });
 }
 
 }  // namespace detail

@@ -67,7 +67,6 @@ ZARRPOINT_INLINE std::string integer_text(bytes_view digits) {
   return out;
 }
 
-template <class = void>
 class document_maker {
  public:
   document_maker(const pickle_node_limits& limits, const document_tensors& tensors)
@@ -393,7 +392,7 @@ class document_maker {
 ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
                                                  const pickle_node_limits& limits,
                                                  const document_tensors& tensors) {
-  return document_maker<>(limits, tensors).convert(value, 0);
+  return document_maker(limits, tensors).convert(value, 0);
 }
 
 }}  // namespace torch::detail

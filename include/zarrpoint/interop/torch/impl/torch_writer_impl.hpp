@@ -54,7 +54,6 @@ ZARRPOINT_INLINE value::value(dict from) : content_(std::move(from)) {}
 namespace torch { namespace detail {
 
 /// The pickle of a value; the tensors in it get storages in the order in which they come.
-template <class = void>
 class torch_pickler {
  public:
   result<void> write(const value& from, std::size_t levels = 100) {
@@ -134,7 +133,7 @@ class torch_pickler {
 };
 
 ZARRPOINT_INLINE result<value_pickle> pickle_value_of(const value& what) {
-  torch_pickler<> pickle;
+  torch_pickler pickle;
   ZARRPOINT_CHECK(pickle.write(what));
   std::vector<host_view> storages = pickle.storages();
   return value_pickle{std::move(pickle).finish(), std::move(storages)};

@@ -24,7 +24,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-template <class = void>
 class entry_keeper {
  public:
   entry_keeper(const tree_pair& trees, const owned_paths& owned) : trees_(trees), owned_(owned) {}
@@ -219,7 +218,7 @@ class entry_keeper {
 
 ZARRPOINT_INLINE result<std::vector<std::string>> keep_entries(const tree_pair& trees,
                                                                const owned_paths& owned) {
-  return entry_keeper<>(trees, owned).keep();
+  return entry_keeper(trees, owned).keep();
 }
 
 }}}  // namespace zarrpoint::v0::detail
