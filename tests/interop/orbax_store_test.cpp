@@ -326,6 +326,10 @@ TEST_CASE("orbax: damaged and hostile trees") {
   const auto partial = with(R"("x":)" + leaf(a, "None", "true") + R"(,"y":)" + leaf(a + "," + b));
   REQUIRE(partial);
   CHECK(partial->tree().leaves.size() == 1);
+  // `None` beside a key that has its name and a slash.
+  const auto beside = with(R"("x":)" + leaf(a, "None", "true") + R"(,"y":)" +
+                           leaf(R"({"key":"a/b","key_type":2})" + ("," + b)));
+  CHECK(open(beside.value()).value().names() == std::vector<std::string>{"a/b/b"});
   // An array is none of them.
   CHECK(
       with(R"("x":)" + leaf(a, "scalar") + R"(,"y":)" + leaf(a + "," + b))->tree().leaves.size() ==

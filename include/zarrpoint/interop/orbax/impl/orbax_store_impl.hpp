@@ -356,7 +356,7 @@ struct tree_store::state {
       ZARRPOINT_CHECK(budget.charge(group));
       ZARRPOINT_CHECK(add_group(group));
     }
-    last = path + '/';
+    last = path.substr(0, path.rfind('/') + 1);  // a `None` may have the name of a group
     return {};
   }
 
