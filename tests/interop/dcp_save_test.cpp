@@ -10,7 +10,7 @@
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/pickle/pickle_convert.hpp>

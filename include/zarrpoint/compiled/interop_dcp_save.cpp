@@ -9,7 +9,7 @@
 #include <zarrpoint/interop/dcp_save/impl/dcp_group_save_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_item_writer_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_metadata_writer_impl.hpp>
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_format_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_save_impl.hpp>
-#include <zarrpoint/interop/dcp_save/impl/dcp_save_operation_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_save_place_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_save_plan_impl.hpp>

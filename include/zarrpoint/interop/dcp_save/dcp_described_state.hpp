@@ -38,6 +38,9 @@ class described_state {
   result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves,
                         bool is_alone);
 
+  /// Copies the elements of one of the `sources`, which the caller may then change. Once is enough.
+  result<void> keep(std::size_t source);
+
   const held_state& held() const { return held_; }
   /// One for each of the tensors.
   const std::vector<tensor_source>& sources() const { return sources_; }
@@ -59,6 +62,7 @@ class described_state {
   std::vector<v0::leaf> leaves_;
   held_state held_;
   std::vector<tensor_source> sources_;
+  std::vector<bool> kept_;  ///< of those
   std::vector<archive_layout> values_;
 };
 

@@ -60,6 +60,7 @@ struct state_save_report {
   /// still. Those of directories end with "/".
   std::vector<std::string> kept{};
   std::vector<std::string> warnings{};  ///< what could not be removed, in sentences
+  double blocking_seconds = 0;          ///< until the caller could go on
   double seconds = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
@@ -192,6 +193,19 @@ ZARRPOINT_INLINE result<void> described_state::describe(std::span<const sharded_
       return error{errc::invalid_argument, "state_save_options::boxes name " +
                                                v0::detail::in_quotes(one.name) +
                                                ", which is not a tensor"};
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> described_state::keep(std::size_t source) {
+  kept_.resize(sources_.size());
+  if (kept_[source]) return {};
+  tensor_source& from = sources_[source];
+  cell_write cell{.stage = from.stage};
+  ZARRPOINT_CHECK(
+      v0::detail::keep_elements(cell, how_).at("save " + v0::detail::in_quotes(from.name)));
+  from.stage = std::move(cell.stage);
+  from.on_host = true;
+  kept_[source] = true;
   return {};
 }
 

@@ -6,10 +6,9 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
 
 #include <initializer_list>
 #include <span>
@@ -20,11 +19,7 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span<const leaf> leaves,
                                                 const state_save_options& options,
                                                 const context& how) {
-  return guarded([&]() -> result<state_save_report> {
-    const any_communicator alone;
-    detail::save_operation one(where, alone, options, how);
-    return one.run({}, leaves);
-  });
+  return save(where, any_communicator(), {}, leaves, options, how);
 }
 
 ZARRPOINT_INLINE result<state_save_report> save(const location& where,

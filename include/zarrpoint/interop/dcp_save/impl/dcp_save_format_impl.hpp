@@ -6,19 +6,16 @@
 #include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
-#include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_save_operation.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/store/base/write_threads.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,12 +28,19 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
-    std::span<const message> described) {
+ZARRPOINT_INLINE result<message> save_format::describe(bool /*differs*/) {
+  ZARRPOINT_CHECK(mine_.describe(given_.shards, given_.leaves, group_.ranks.size() == 1));
+  return mine_.held().encode();
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<message> described) {
   std::vector<held_state> all;
-  for (const message& one : described) {
-    ZARRPOINT_TRY(state, held_state::decode(one));
+  for (std::size_t rank = 0; rank < described.size(); ++rank) {
+    ZARRPOINT_TRY(
+        state,
+        held_state::decode(described[rank]).at("the description of rank " + std::to_string(rank)));
     all.push_back(std::move(state));
+    described[rank] = message();
   }
   ZARRPOINT_TRY(planned, plan_items(all));
   plan_ = std::move(planned);
@@ -46,7 +50,6 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
   std::vector<message> out;
   for (const std::vector<bool>& chosen : plan_.chosen) {
     v0::detail::wire_writer to;
-    to.text(publication_ ? publication_->staged_name() : std::string());
     to.number(chosen.size());
     for (const bool is_chosen : chosen) to.flag(is_chosen);
     out.push_back(std::move(to).take());
@@ -54,10 +57,11 @@ ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(
   return out;
 }
 
-ZARRPOINT_INLINE result<void> save_operation::open_target() {
-  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
+ZARRPOINT_INLINE result<void> save_format::open_target() {
+  ZARRPOINT_TRY(target,
+                v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
   ZARRPOINT_TRY(is_there, check_place(target, where_, options_.overwrite));
-  const bool alone = ranks_.size() == 1;
+  const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     ZARRPOINT_TRY(
         staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
@@ -85,9 +89,8 @@ ZARRPOINT_INLINE result<void> save_operation::open_target() {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
+ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
   v0::detail::wire_reader from(part);
-  const std::string staged = from.text();
   std::vector<bool> chosen(from.count());
   for (std::size_t i = 0; i < chosen.size() && !from.failed(); ++i) chosen[i] = from.flag();
   ZARRPOINT_CHECK(from.finish());
@@ -111,8 +114,12 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
   items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
                 std::make_move_iterator(tensors.end()));
   files_ = place_items(items_, options_.file_bytes, options_.files_at_once);
-  if (is_root()) return {};
-  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where_, options_.sync, how_.stores));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_format::join(const std::string& staged) {
+  ZARRPOINT_TRY(target,
+                v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
   if (staged.empty()) {
     store_ = beneath(target);
     return {};
@@ -122,9 +129,17 @@ ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
   return {};
 }
 
-ZARRPOINT_INLINE result<message> save_operation::write() {
+ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
+  if (!copies) return {};
+  for (const item_to_write& item : items_)
+    if (item.source != SIZE_MAX) ZARRPOINT_CHECK(mine_.keep(item.source));
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_format::write() {
   ZARRPOINT_CHECK(
-      item_writer(*store_, {ranks_.rank(), mine_.sources(), items_, files_}, how_).run());
+      item_writer(*store_, {group_.ranks.rank(), mine_.sources(), items_, files_}, group_.how)
+          .run());
   // In the order of the slots: the boxes of tensors, then values.
   v0::detail::wire_writer receipt;
   receipt.number(files_.size());
@@ -132,14 +147,14 @@ ZARRPOINT_INLINE result<message> save_operation::write() {
                                    [](const item_to_write& one) { return one.source != SIZE_MAX; });
   std::rotate(items_.begin(), values, items_.end());
   for (const item_to_write& item : items_) {
-    receipt.text(file_name(ranks_.rank(), item.file));
+    receipt.text(file_name(group_.ranks.rank(), item.file));
     receipt.number(item.offset);
     receipt.number(item.layout.size());
   }
   return std::move(receipt).take();
 }
 
-ZARRPOINT_INLINE result<void> save_operation::keep() {
+ZARRPOINT_INLINE result<void> save_format::keep() {
   if (!publication_ || !old_ || !old_->can_list()) return {};
   ZARRPOINT_TRY(files, own_files(*old_));
   owned_paths owned{std::move(files), {}};
@@ -155,7 +170,7 @@ ZARRPOINT_INLINE result<void> save_operation::keep() {
   return {};
 }
 
-ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
+ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
   for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
     v0::detail::wire_reader from(receipts[rank]);
     report_.files += static_cast<std::size_t>(from.number());
@@ -167,8 +182,14 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
         plan_.made.tensors[slot.entry].chunks[slot.box].from = std::move(item);
       }
     }
-    ZARRPOINT_CHECK(from.finish());
+    ZARRPOINT_CHECK(from.finish().at("the receipt of rank " + std::to_string(rank)));
   }
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
+                                                     v0::detail::told_commit& commit) {
+  ZARRPOINT_CHECK(read_receipts(receipts));
   report_.tensors = plan_.made.tensors.size();
   report_.values = plan_.made.values.size();
   for (const tensor_entry& tensor : plan_.made.tensors) {
@@ -181,13 +202,14 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   ZARRPOINT_CHECK(keep());
   if (publication_) {
     ZARRPOINT_CHECK(publication_->commit());
+    commit.take_place();
     // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
     static_cast<void>(guarded([&]() -> result<void> {
       return v0::detail::add_late(publication_->late(), report_.kept, report_.warnings),
              result<void>();
     }));
   }
-  commit_.take_place();
+  commit.take_place();
   v0::detail::wire_writer to;
   for (const std::uint64_t number :
        {std::uint64_t{report_.tensors}, std::uint64_t{report_.boxes}, std::uint64_t{report_.values},
@@ -200,30 +222,7 @@ ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message>
   return std::move(to).take();
 }
 
-ZARRPOINT_INLINE result<void> save_operation::run_steps(std::span<const sharded_tensor> shards,
-                                                        std::span<const v0::leaf> leaves) {
-  ZARRPOINT_TRY(described,
-                agree(ranks_, guarded([&]() -> result<message> {
-                        ZARRPOINT_CHECK(mine_.describe(shards, leaves, ranks_.size() == 1));
-                        return mine_.held().encode();
-                      })));
-  ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
-  result<std::vector<message>> parts = std::vector<message>{};
-  // What one has fails on all: none waits for a process that has given up.
-  if (is_root()) parts = guarded([&] { return plan(all); });
-  ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(parts)));
-  ZARRPOINT_CHECK(agree(ranks_, guarded([&] { return join(part); })));
-  ZARRPOINT_TRY(receipt, agree(ranks_, guarded([&] { return write(); })));
-  commit_.give_receipt();
-  ZARRPOINT_TRY(receipts, gather(ranks_, std::move(receipt)));
-  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded([&] { return commit(receipts); })
-                                             : result<message>(message{})));
-  return read_report(told);
-}
-
-ZARRPOINT_INLINE result<void> save_operation::read_report(const message& told) {
-  report_ = {};
-  if (told.empty()) return {};  // rank 0 has committed, and had no memory to tell of it
+ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
   v0::detail::wire_reader about(told);
   report_.tensors = static_cast<std::size_t>(about.number());
   report_.boxes = static_cast<std::size_t>(about.number());
@@ -237,15 +236,9 @@ ZARRPOINT_INLINE result<void> save_operation::read_report(const message& told) {
   return about.finish();
 }
 
-ZARRPOINT_INLINE result<state_save_report> save_operation::run(
-    std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves) {
-  const auto start = std::chrono::steady_clock::now();
-  auto done = guarded([&] { return run_steps(shards, leaves); });
-  if (!done)
-    return guarded([&]() -> result<state_save_report> {
-      return commit_.explain(std::move(done).failure(), where_.name()).at("save " + where_.name());
-    });
-  report_.seconds = v0::detail::seconds_since(start);
+ZARRPOINT_INLINE state_save_report save_format::report(const v0::detail::save_times& times) {
+  report_.blocking_seconds = times.blocking_seconds;
+  report_.seconds = times.seconds;
   return std::move(report_);
 }
 

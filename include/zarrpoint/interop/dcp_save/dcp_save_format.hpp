@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
+#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
+
+/// Checkpoints of PyTorch as a format of the protocol.
+class save_format final : public v0::detail::save_format {
+ public:
+  using report_type = state_save_report;
+
+  save_format(const v0::detail::save_group& group, const location& where, const state_part& mine,
+              const state_save_options& options)
+      : group_(group), where_(where), given_(mine), options_(options) {}
+
+  result<message> describe(bool differs) override;
+  result<std::vector<message>> plan(std::vector<message> described) override;
+  std::string staged_name() const override {
+    return publication_ ? publication_->staged_name() : std::string();
+  }
+  result<void> take_part(bytes_view part) override;
+  result<void> join(const std::string& staged_name) override;
+  result<void> stage(std::vector<message> pieces, bool copies) override;
+  result<message> write() override;
+  result<message> commit(std::vector<message> receipts, v0::detail::told_commit& commit) override;
+  result<void> take_report(bytes_view told) override;
+
+  state_save_report report(const v0::detail::save_times& times);
+
+ private:
+  // On rank 0.
+  result<void> open_target();
+  result<void> read_receipts(std::span<const message> receipts);
+  result<void> keep();
+
+  const v0::detail::save_group& group_;
+  const location where_;
+  const state_part given_;  ///< the caller's, gone when all is staged
+  const state_save_options options_;
+
+  described_state mine_{options_, group_.how};
+
+  std::unique_ptr<publication> publication_;
+  std::optional<any_store> old_;  ///< what is replaced
+  std::optional<any_store> store_;
+  shared_plan plan_;
+
+  std::vector<item_to_write> items_;
+  std::vector<std::uint64_t> files_;
+  state_save_report report_;
+};
+
+using save_operation = v0::detail::collective_save<save_format>;
+
+}}}}  // namespace zarrpoint::v0::dcp::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp_save/impl/dcp_save_format_impl.hpp>
+#endif
