@@ -5,3 +5,4 @@
 // Files of safetensors, read and written.
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The header of numpy's npy files (format 1.0 to 3.0), as numpy.lib.format documents it.
+// The header of numpy's npy files, to write.
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -15,29 +15,6 @@
 namespace cli {
 
 namespace zp = zarrpoint;
-
-/// What an npy file says of its elements.
-struct npy_header {
-  zp::tensor_spec spec;
-  bool fortran_order = false;
-  bool swapped = false;         ///< in the other byte order
-  std::size_t text_length = 0;  ///< of strings: UTF-32 code points an element, padded with zeros
-  std::uint64_t data_offset = 0;
-
-  std::size_t element_bytes() const {
-    return spec.type.is_variable() ? 4 * text_length : spec.type.size();
-  }
-  /// Errors: `out_of_range`.
-  zp::result<std::size_t> data_bytes() const { return byte_count(spec.shape, element_bytes()); }
-};
-
-/// Bytes of a file that `parse_npy` must be given: all of the header, if the file has as many.
-inline constexpr std::size_t npy_header_limit = std::size_t{1} << 20;
-
-bool begins_npy(zp::bytes_view file);
-
-/// Errors: `corrupt`; `unsupported` naming the descr (objects, structures, dates and so on).
-zp::result<npy_header> parse_npy(zp::bytes_view file);
 
 /// The header of a little-endian file in C order. Strings have `text_length` code points, bytes so
 /// many bytes. Errors:

@@ -4,11 +4,11 @@
 // npy files, and the zip archives of them that numpy.savez makes.
 
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/interop/numpy/npy_header.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 
 #include "files.hpp"
-#include "npy.hpp"
 #include "raw_elements.hpp"
 #include "row_blocks.hpp"
 #include "source.hpp"
@@ -24,7 +24,7 @@ namespace cli {
 namespace {
 
 /// The elements behind a header; `file` begins with it. Errors: `corrupt` when they do not fill it.
-zp::result<raw_elements> elements_of(const npy_header& header, zp::bytes_view file) {
+zp::result<raw_elements> elements_of(const zp::numpy::npy_header& header, zp::bytes_view file) {
   ZARRPOINT_TRY(bytes, header.data_bytes());
   const std::uint64_t there =
       file.size() - std::min<std::uint64_t>(header.data_offset, file.size());
@@ -35,7 +35,7 @@ zp::result<raw_elements> elements_of(const npy_header& header, zp::bytes_view fi
   raw_elements out;
   out.data = file.subspan(static_cast<std::size_t>(header.data_offset));
   out.spec = header.spec;
-  out.swapped = header.swapped;
+  out.swapped = header.order != zp::native_endian;
   out.text_length = header.text_length;
   out.strides = zp::row_major_strides(header.spec.shape, header.element_bytes());
   if (header.fortran_order) {
@@ -48,7 +48,7 @@ zp::result<raw_elements> elements_of(const npy_header& header, zp::bytes_view fi
   return out;
 }
 
-entry entry_of(std::string name, const npy_header& header) {
+entry entry_of(std::string name, const zp::numpy::npy_header& header) {
   entry out;
   out.name = std::move(name);
   out.spec = header.spec;
@@ -90,11 +90,11 @@ class npy_source final : public source {
  private:
   /// The array at the beginning of `rest`, which then begins behind it.
   zp::result<void> add(zp::bytes_view& rest) {
-    ZARRPOINT_TRY(header, parse_npy(rest));
+    ZARRPOINT_TRY(header, zp::numpy::parse_npy(rest));
     ZARRPOINT_TRY(bytes, header.data_bytes());
     zp::bytes_view behind;
     const std::uint64_t size = header.data_offset + bytes;  // of a file: no overflow
-    if (size < rest.size() && begins_npy(rest.subspan(static_cast<std::size_t>(size))))
+    if (size < rest.size() && zp::numpy::begins_npy(rest.subspan(static_cast<std::size_t>(size))))
       behind = rest.subspan(static_cast<std::size_t>(size));
     ZARRPOINT_TRY(elements, elements_of(header, rest.first(rest.size() - behind.size())));
     sizes_.push_back(rest.size() - behind.size());
@@ -182,20 +182,20 @@ class npz_source final : public source {
   /// The beginning of a member.
   zp::result<std::vector<std::byte>> head_of(const zp::detail::zip_member& member) const {
     ZARRPOINT_TRY(object, zp::detail::open_zip_member(archive_, member));
-    std::vector<std::byte> out(
-        static_cast<std::size_t>(std::min<std::uint64_t>(member.size, npy_header_limit)));
+    std::vector<std::byte> out(static_cast<std::size_t>(
+        std::min<std::uint64_t>(member.size, zp::numpy::npy_header_limit)));
     ZARRPOINT_CHECK(object->read(0, out));
     return out;
   }
 
   void add(zp::detail::zip_member member) {
     entry made;
-    npy_header header;
+    zp::numpy::npy_header header;
     const auto parse = [&]() -> zp::result<void> {
       if (!member.name.ends_with(".npy"))
         return zp::error{zp::errc::unsupported, "not an npy file"};
       ZARRPOINT_TRY(head, head_of(member));
-      ZARRPOINT_TRY(parsed, parse_npy(head));
+      ZARRPOINT_TRY(parsed, zp::numpy::parse_npy(head));
       header = parsed;
       ZARRPOINT_TRY(bytes, header.data_bytes());
       if (member.size - header.data_offset != bytes)
@@ -253,7 +253,7 @@ class npz_source final : public source {
   std::shared_ptr<const zp::detail::zip_archive> archive_;  // maps the file, and keeps that
   std::size_t memory_;
   std::vector<zp::detail::zip_member> members_;
-  std::vector<npy_header> headers_;
+  std::vector<zp::numpy::npy_header> headers_;
   mutable std::mutex mutex_;
   mutable std::vector<bool> checked_;
   mutable std::shared_ptr<const zp::buffer> inflated_;

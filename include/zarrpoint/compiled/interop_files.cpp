@@ -18,7 +18,11 @@
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/shown_names_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/weight_index_impl.hpp>
+#include <zarrpoint/interop/numpy/impl/npy_header_impl.hpp>
+#include <zarrpoint/interop/numpy/impl/numpy_store_impl.hpp>
 #include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
+#include <zarrpoint/interop/safetensors/impl/safetensors_store_impl.hpp>
 #include <zarrpoint/interop/torch/impl/archive_walk_impl.hpp>
 #include <zarrpoint/interop/torch/impl/member_names_impl.hpp>
 #include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>

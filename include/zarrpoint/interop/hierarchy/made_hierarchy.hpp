@@ -8,12 +8,12 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/array_metadata.hpp>
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +48,11 @@ class made_hierarchy {
   /// Gives the chunk, as an object with that name in messages.
   using chunk_opener = std::function<result<std::unique_ptr<blob>>(std::string name)>;
 
+  /// Whether what has that name in the file is taken; all is where nothing else was said. `add`
+  /// passes over the rest.
+  using name_filter = std::function<bool(std::string_view name)>;
+  void take_only(name_filter wanted) { wanted_ = std::move(wanted); }
+
   /// Adds an array, whose chunk has its own shape; one without elements has no chunk.
   result<void> add(const std::string& name, const array_metadata& as, chunk_opener chunk);
   /// The same with a chunk that is in memory.
@@ -65,22 +70,31 @@ class made_hierarchy {
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
  private:
-  using chunk_list = std::vector<std::pair<std::string, chunk_opener>>;
+  /// Most arrays of a model have the document of the one before them, and share its text.
+  using shared_text = std::shared_ptr<const std::vector<std::byte>>;
 
   struct entry {
-    std::string document;
+    shared_text document;
     std::vector<std::pair<std::string, chunk_opener>> chunks;  ///< by their keys beneath it
   };
+  struct object {
+    std::string key;
+    shared_text text;    ///< of a document; otherwise null
+    chunk_opener chunk;  ///< of what is none
+  };
 
-  result<void> add_document(const std::string& path, std::string_view text) const;
+  bool is_wanted(std::string_view name) const { return !wanted_ || wanted_(name); }
+  void add_group(const std::string& path, const shared_text& document);
   result<void> add_entries();
-  /// The first chunk whose key is not less.
-  chunk_list::const_iterator first_chunk(std::string_view key) const;
+  /// The first object whose key is not less.
+  std::vector<object>::const_iterator first_object(std::string_view key) const;
 
-  memory_store documents_;
+  name_filter wanted_;
+  std::optional<array_metadata> last_;  ///< of the array that was added last
+  shared_text last_text_;
   std::vector<std::string> names_;  ///< of the arrays; at the end as they are shown, sorted
   std::vector<entry> entries_;      ///< one for each name, until the end
-  chunk_list chunks_;               ///< by their keys, sorted at the end
+  std::vector<object> objects_;     ///< sorted at the end
 };
 
 /// The metadata of an array whose one chunk holds its elements as they are, row by row.

@@ -56,6 +56,18 @@ result<void> for_each_block(const View& view, std::uint64_t offset, const F& f) 
   return {};
 }
 
+/// The member of `__metadata__` by which torch.distributed.checkpoint tells that a file has parts
+/// of tensors, and where each begins.
+inline constexpr std::string_view sharding_member = "DCP_SHARDING_INFO";
+
+/// The header of a file, and where the data begin.
+struct read_file_header {
+  header checked;
+  std::uint64_t data_offset = 0;
+};
+/// Errors: those of `parse_header`; `resource_limit` for a header of more than `most` bytes.
+result<read_file_header> read_header(const blob& source, std::uint64_t most = UINT64_MAX);
+
 /// A path as the directory's store and a key in it.
 struct place {
   any_store store;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -55,9 +55,9 @@ namespace detail {
 /// The index of a model in several files.
 inline constexpr std::string_view files_index = "model.safetensors.index.json";
 
-/// Its member `weight_map`, from tensors to the texts that name their files; nothing where there is
-/// no index in the directory `at`. Errors: `corrupt`, and those of the store.
-result<std::optional<node>> weight_map(const any_store& store, const store_key& at);
+/// The index in the directory `at`; nothing where there is none.
+result<std::optional<v0::detail::weight_index>> index_in(const any_store& store,
+                                                         const store_key& at);
 
 /// The number of the file that each tensor comes to, from 0, in their order: the next file begins
 /// where one would have more than `most` bytes.

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,18 +23,17 @@ namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 ZARRPOINT_INLINE result<std::vector<std::string>> safetensors_files(const any_store& store,
                                                                     const store_key& at) {
-  std::set<std::string> out;
-  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
-  if (index) {
-    for (const node::member& one : *index->if_object()) out.insert(*one.value.if_string());
-  } else if (store.can_list()) {
-    ZARRPOINT_TRY(entries, store.list(at));
-    for (const list_entry& entry : entries)
-      if (!entry.is_prefix && entry.name.starts_with("shard-") &&
-          entry.name.find("-model-") != entry.name.npos && entry.name.ends_with(".safetensors"))
-        out.insert(entry.name);
-  }
-  return std::vector<std::string>(out.begin(), out.end());
+  ZARRPOINT_TRY(index, safetensors::detail::index_in(store, at));
+  if (index) return index->files();
+  std::vector<std::string> out;
+  if (!store.can_list()) return out;
+  ZARRPOINT_TRY(entries, store.list(at));
+  for (const list_entry& entry : entries)
+    if (!entry.is_prefix && entry.name.starts_with("shard-") &&
+        entry.name.find("-model-") != entry.name.npos && entry.name.ends_with(".safetensors"))
+      out.push_back(entry.name);
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 /// Where the box of a tensor begins in it: `{"w": {"saved_offsets": [0, 4]}}`, or at its start.
@@ -92,18 +90,14 @@ ZARRPOINT_INLINE error two_files(const tensor_entry& of, const std::string& file
 
 ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const store_key& at,
                                                    const std::vector<std::string>& files) {
-  ZARRPOINT_TRY(index, safetensors::detail::weight_map(store, at));
-  std::map<std::string_view, std::string_view> file_of;
-  if (index)
-    for (const node::member& one : *index->if_object())
-      file_of.emplace(one.key, *one.value.if_string());
+  ZARRPOINT_TRY(index, safetensors::detail::index_in(store, at));
   std::map<std::string, tensor_entry> found;
   std::map<std::string, unknown_entry> unknown;
   for (const std::string& name : files) {
     ZARRPOINT_TRY(key, at.child(name));
     ZARRPOINT_TRY(file, safetensors::open(store, key));
     node info;
-    if (const auto told = file.metadata().find("DCP_SHARDING_INFO");
+    if (const auto told = file.metadata().find(std::string(safetensors::detail::sharding_member));
         told != file.metadata().end()) {
       ZARRPOINT_TRY(parsed,
                     parse_json(as_bytes(told->second)).at(name + ": its DCP_SHARDING_INFO"));
@@ -112,8 +106,8 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
     for (const safetensors::tensor_info& tensor : file.tensors()) {
       const bool is_part = info.find(tensor.name) != nullptr;
       if (index) {  // what it does not name, or takes from elsewhere, is left from another save
-        const auto mapped = file_of.find(tensor.name);
-        if (mapped == file_of.end() || (mapped->second != name && !is_part)) continue;
+        const auto mapped = index->file_of.find(tensor.name);
+        if (mapped == index->file_of.end() || (mapped->second != name && !is_part)) continue;
       }
       if (!tensor.spec.type.valid() || (tensor.spec.type.is_below_byte() && is_part)) {
         add_unknown(unknown[tensor.name], tensor,
@@ -131,11 +125,11 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
       ZARRPOINT_CHECK(add().at(name + ": the tensor " + v0::detail::in_quotes(tensor.name)));
     }
   }
-  for (const auto& [name, file] : file_of)
-    if (!found.contains(std::string(name)) && !unknown.contains(std::string(name)))
-      return error{errc::corrupt, std::string(safetensors::detail::files_index) +
-                                      " names the tensor " + v0::detail::in_quotes(name) +
-                                      ", which " + v0::detail::in_quotes(file) + " has not"};
+  if (index)
+    for (const auto& [name, file] : index->file_of)
+      if (!found.contains(name) && !unknown.contains(name))
+        return error{errc::corrupt, "weight_map: tensor " + v0::detail::in_quotes(name) +
+                                        " is not in " + v0::detail::in_quotes(file)};
   metadata out;
   for (auto& [name, entry] : found) {
     const std::string context = "the tensor " + v0::detail::in_quotes(name);

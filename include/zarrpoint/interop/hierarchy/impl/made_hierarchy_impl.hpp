@@ -67,17 +67,20 @@ ZARRPOINT_INLINE result<std::string> with_original_name(std::string_view documen
   return dump_json(out);
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::add_document(const std::string& path,
-                                                           std::string_view text) const {
-  ZARRPOINT_TRY(at, store_key::parse(path));
-  ZARRPOINT_TRY(key, at.child("zarr.json"));
-  return documents_.put(key, as_bytes(text));
+inline std::shared_ptr<const std::vector<std::byte>> shared_text_of(std::string_view text) {
+  const bytes_view bytes = as_bytes(text);
+  return v0::detail::make_counted<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
 
 ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
                                                   chunk_opener chunk) {
-  ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
-  entry made{dump_json(document), {}};
+  if (!is_wanted(name)) return {};
+  if (!last_ || *last_ != as) {
+    ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
+    last_text_ = shared_text_of(dump_json(document));
+    last_ = as;
+  }
+  entry made{last_text_, {}};
   if (!box::whole(as.shape).empty())
     made.chunks.emplace_back(as.keys.key(dims(as.shape.rank(), 0)), std::move(chunk));
   names_.push_back(name);
@@ -87,7 +90,8 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
 
 ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const unread_entry& what,
                                                   std::vector<chunk_opener> stored) {
-  entry made{dump_json(unread_document(what)), {}};
+  if (!is_wanted(name)) return {};
+  entry made{shared_text_of(dump_json(unread_document(what))), {}};
   for (chunk_opener& each : stored)
     made.chunks.emplace_back("c/" + std::to_string(made.chunks.size()), std::move(each));
   names_.push_back(name);
@@ -104,23 +108,31 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
              });
 }
 
+ZARRPOINT_INLINE void made_hierarchy::add_group(const std::string& path,
+                                                const shared_text& document) {
+  objects_.push_back({path.empty() ? "zarr.json" : path + "/zarr.json", document, {}});
+}
+
 ZARRPOINT_INLINE result<void> made_hierarchy::add_entries() {
   std::vector<std::string> shown = shown_names(names_);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     entry& each = entries_[i];
     if (shown[i] != names_[i]) {
-      ZARRPOINT_TRY(document, with_original_name(each.document, names_[i]));
-      each.document = std::move(document);
+      ZARRPOINT_TRY(document, with_original_name(as_text(bytes_view(*each.document)), names_[i]));
+      each.document = shared_text_of(document);
     }
-    ZARRPOINT_CHECK(add_document(shown[i], each.document));
-    for (auto& [key, chunk] : each.chunks)
-      chunks_.emplace_back(shown[i] + '/' + key, std::move(chunk));
+    ZARRPOINT_TRY(at, store_key::parse(shown[i]));
+    ZARRPOINT_TRY(key, at.child("zarr.json"));
+    objects_.push_back({std::string(key.str()), std::move(each.document), {}});
+    for (auto& [beneath, chunk] : each.chunks)
+      objects_.push_back({shown[i] + '/' + beneath, nullptr, std::move(chunk)});
     each = {};
   }
   entries_ = {};
+  last_.reset();
+  last_text_ = nullptr;
   names_ = std::move(shown);
   v0::detail::sort_names(names_);
-  v0::detail::sort_by_text(chunks_, [](const auto& one) -> std::string_view { return one.first; });
   return {};
 }
 
@@ -134,8 +146,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   group.set("node_type", "group");
   node root = group;
   if (!attributes.is_null()) root.set("attributes", attributes);
-  ZARRPOINT_CHECK(add_document("", dump_json(root)));
-  const std::string document = dump_json(group);
+  add_group("", shared_text_of(dump_json(root)));
   std::vector<std::string> groups;  // made when all are known to fit
   std::string last;
   for (const std::string& name : names_) {
@@ -148,35 +159,34 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
     }
     last = name + '/';
   }
-  for (const std::string& each : groups) ZARRPOINT_CHECK(add_document(each, document));
+  names_ = {};
+  const shared_text document = shared_text_of(dump_json(group));
+  for (const std::string& each : groups) add_group(each, document);
+  v0::detail::sort_by_text(objects_, [](const object& one) -> std::string_view { return one.key; });
   return {};
 }
 
-ZARRPOINT_INLINE made_hierarchy::chunk_list::const_iterator made_hierarchy::first_chunk(
+ZARRPOINT_INLINE std::vector<made_hierarchy::object>::const_iterator made_hierarchy::first_object(
     std::string_view key) const {
   return std::lower_bound(
-      chunks_.begin(), chunks_.end(), key,
-      [](const auto& a, std::string_view b) { return std::string_view(a.first) < b; });
+      objects_.begin(), objects_.end(), key,
+      [](const object& a, std::string_view b) { return std::string_view(a.key) < b; });
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> made_hierarchy::open(const store_key& key,
                                                                     std::string name) const {
-  const auto at = first_chunk(key.str());
-  if (at == chunks_.end() || at->first != key.str()) return documents_.open(key);
-  return at->second(std::move(name));
+  const auto at = first_object(key.str());
+  if (at == objects_.end() || at->key != key.str()) return std::unique_ptr<blob>();
+  if (at->text == nullptr) return at->chunk(std::move(name));
+  return v0::detail::make_owned<blob, memory_blob>(at->text, std::move(name));
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> made_hierarchy::list(
     const store_key& prefix) const {
-  auto out = list_children(prefix, [&](std::string_view text) {
-    const auto at = first_chunk(text);
-    return at == chunks_.end() ? nullptr : &at->first;
+  return list_children(prefix, [&](std::string_view text) {
+    const auto at = first_object(text);
+    return at == objects_.end() ? nullptr : &at->key;
   });
-  ZARRPOINT_TRY(documents, documents_.list(prefix));
-  out.insert(out.end(), documents.begin(), documents.end());
-  v0::detail::sort_by(out, [](const list_entry& a, const list_entry& b) { return a < b; });
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
 }
 
 ZARRPOINT_INLINE array_metadata raw_array(const tensor_spec& spec, endian order) {

@@ -13,7 +13,6 @@
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -32,20 +31,10 @@ namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<std::optional<node>> weight_map(const any_store& store,
-                                                        const store_key& at) {
+ZARRPOINT_INLINE result<std::optional<v0::detail::weight_index>> index_in(const any_store& store,
+                                                                          const store_key& at) {
   ZARRPOINT_TRY(key, at.child(files_index));
-  ZARRPOINT_TRY(bytes, v0::get(store, key, std::uint64_t{128} << 20));
-  if (!bytes) return std::optional<node>();
-  ZARRPOINT_TRY(document, parse_json(*bytes).at(std::string(files_index)));
-  node* const map = document.find("weight_map");
-  if (map == nullptr || map->if_object() == nullptr)
-    return error{errc::corrupt, std::string(files_index) + " has no object \"weight_map\""};
-  for (const node::member& one : *map->if_object())
-    if (one.value.if_string() == nullptr)
-      return error{errc::corrupt, std::string(files_index) + ": the file of " +
-                                      v0::detail::in_quotes(one.key) + " is not text"};
-  return std::optional(std::move(*map));
+  return v0::detail::read_weight_index(store, key);
 }
 
 ZARRPOINT_INLINE std::vector<std::size_t> divide_by_size(std::span<const std::uint64_t> bytes,
@@ -105,12 +94,11 @@ ZARRPOINT_INLINE result<std::vector<std::string>> old_files(const place& at, boo
   ZARRPOINT_TRY(entries, at.store.list(at.key));
   if (entries.empty()) return out;
   if (!overwrite) return refuse("is there already, and is not to be replaced");
-  ZARRPOINT_TRY(map, weight_map(at.store, at.key));
-  if (!map) return refuse("has no " + std::string(files_index) + "; nothing was changed");
+  ZARRPOINT_TRY(index, index_in(at.store, at.key));
+  if (!index) return refuse("has no " + std::string(files_index) + "; nothing was changed");
+  out = index->files();
   out.emplace_back(files_index);
-  for (const node::member& one : *map->if_object()) out.push_back(*one.value.if_string());
   v0::detail::sort_names(out);
-  out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 

@@ -43,6 +43,29 @@ ZARRPOINT_INLINE result<void> check_elements(bytes_view data, dtype type) {
   return {};
 }
 
+ZARRPOINT_INLINE result<read_file_header> read_header(const blob& source, std::uint64_t most) {
+  const std::uint64_t size = source.size();
+  std::byte prefix[8];
+  if (size < sizeof prefix)
+    return broken(std::to_string(size) + " bytes are too few for a safetensors file");
+  ZARRPOINT_CHECK(source.read(0, prefix));
+  const std::uint64_t length = load_le<std::uint64_t>(prefix);
+  if (length > max_header_bytes)
+    return broken("a header of " + std::to_string(length) +
+                  " bytes is more than the format's limit of " + std::to_string(max_header_bytes));
+  if (length > size - sizeof prefix)
+    return broken("a header of " + std::to_string(length) + " bytes does not fit in a file of " +
+                  std::to_string(size));
+  if (length > most)
+    return error{errc::resource_limit, "a header of " + std::to_string(length) +
+                                           " bytes is more than limits::memory has room for"};
+  ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(length)));
+  ZARRPOINT_CHECK(source.read(sizeof prefix, mutable_bytes(text.data(), text.size())));
+  const std::uint64_t data_offset = sizeof prefix + length;
+  ZARRPOINT_TRY(checked, parse_header(text.bytes(), size - data_offset));
+  return read_file_header{std::move(checked), data_offset};
+}
+
 ZARRPOINT_INLINE result<place> locate(std::string_view path, const file_store_options& how) {
   const std::size_t slash = path.rfind('/');
   const std::string_view name = path.substr(slash + 1);  // npos + 1 == 0
@@ -173,27 +196,8 @@ ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key)
   if (opened == nullptr)
     return error{errc::not_found, "open " + store.describe(key) + ": no such file"};
   const std::shared_ptr<const blob> source = std::move(opened);
-  const auto read_header = [&source]() -> result<file> {
-    const std::uint64_t size = source->size();
-    std::byte prefix[8];
-    if (size < sizeof prefix)
-      return detail::broken(std::to_string(size) + " bytes are too few for a safetensors file");
-    ZARRPOINT_CHECK(source->read(0, prefix));
-    const std::uint64_t length = load_le<std::uint64_t>(prefix);
-    if (length > detail::max_header_bytes)
-      return detail::broken("a header of " + std::to_string(length) +
-                            " bytes is more than the format's limit of " +
-                            std::to_string(detail::max_header_bytes));
-    if (length > size - sizeof prefix)
-      return detail::broken("a header of " + std::to_string(length) +
-                            " bytes does not fit in a file of " + std::to_string(size));
-    ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(length)));
-    ZARRPOINT_CHECK(source->read(sizeof prefix, mutable_bytes(text.data(), text.size())));
-    const std::uint64_t data_offset = sizeof prefix + length;
-    ZARRPOINT_TRY(checked, detail::parse_header(text.bytes(), size - data_offset));
-    return file(source, std::move(checked), data_offset);
-  };
-  return read_header().at(source->name());
+  ZARRPOINT_TRY(read, detail::read_header(*source).at(source->name()));
+  return file(source, std::move(read.checked), read.data_offset);
 }
 
 ZARRPOINT_INLINE result<file> open(std::string_view path) {

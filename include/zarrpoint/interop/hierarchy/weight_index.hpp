@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A model in several files, and the index that Hugging Face writes beside them:
+// https://huggingface.co/docs/huggingface_hub/package_reference/serialization
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+class made_hierarchy;
+
+/// What an index says: in which file each tensor is, and their bytes in all.
+struct weight_index {
+  std::map<std::string, std::string, std::less<>> file_of;
+  std::optional<std::uint64_t> total_size;
+
+  bool is_in(std::string_view name, std::string_view file) const {
+    const auto at = file_of.find(name);
+    return at != file_of.end() && at->second == file;
+  }
+  /// The files, each once, sorted.
+  std::vector<std::string> files() const;
+};
+
+/// The index that a JSON document is. Errors: `corrupt` for one without an object `weight_map`, and
+/// for a tensor whose file is not in the directory of the index.
+result<weight_index> parse_weight_index(const node& document);
+
+/// The index at `key`; nothing where there is no such file. Errors: those of the store and of
+/// `parse_weight_index`; `resource_limit` above 256 MiB.
+result<std::optional<weight_index>> read_weight_index(const any_store& store, const store_key& key);
+
+/// Adds all that a file holds to a hierarchy.
+using file_adder = std::function<result<void>(const std::string& file, made_hierarchy& to)>;
+
+/// Puts what an index takes from each of its files into one hierarchy, and gives what it leaves
+/// out, for people: `left_out`, the number, and `tensors`, the first thousand, each with `name`,
+/// `file` and `reason`; null where nothing is. Errors: `corrupt` for a tensor that its file has
+/// not; those of `add`, which name the file.
+result<node> join_files(const weight_index& of, const file_adder& add, made_hierarchy& to);
+
+/// The attribute of the root that tells what an index says and its files do not.
+inline constexpr std::string_view weight_map_member = "weight_map";
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/hierarchy/impl/weight_index_impl.hpp>
+#endif

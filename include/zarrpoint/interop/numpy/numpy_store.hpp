@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/zip/zip_member_blob.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace numpy {
+
+struct store_options {
+  /// Opens the members that `numpy.savez_compressed` deflated: `zip_inflate` of
+  /// <zarrpoint/zip_inflate.hpp>. Without it they are listed and not read.
+  zip_decoder_factory inflate = nullptr;
+  /// How many arrays of one npy file there may be.
+  std::size_t max_arrays = std::size_t{1} << 20;
+};
+
+/// A file of numpy, as a store to read and list in which it is a Zarr hierarchy, each array of one
+/// chunk, which is viewed in the file where the store can map. Of an npz file the arrays have the
+/// names of its members without `.npy`; of an npy file the one array is at `value`, and those that
+/// `numpy.save` wrote one after another are `0`, `1` and so on.
+///
+/// Strings `U` are of the data type `fixed_length_utf32`, as zarr-python has them. A member that
+/// has no elements for this library (objects, structures, another method of compression) is listed
+/// and not read. Members are checked against their checksums.
+class array_store {
+ public:
+  /// The file at `at`, by how it begins. Errors: `not_found`; `corrupt`; `unsupported` for an npy
+  /// file whose elements are not known, and for a zip file without one.
+  static result<array_store> open(any_store base, store_key at, const store_options& how = {});
+  static result<array_store> open(std::unique_ptr<blob> file, const store_options& how = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+ private:
+  struct state;
+  explicit array_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  std::shared_ptr<const state> state_;
+};
+
+}}}  // namespace zarrpoint::v0::numpy
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/numpy/impl/numpy_store_impl.hpp>
+#endif

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/weight_index.hpp>
+#include <zarrpoint/interop/safetensors/packed_elements.hpp>
+#include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>
+#include <zarrpoint/store/base/range_blob.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace safetensors {
+
+struct tensor_store::state {
+  v0::detail::made_hierarchy tree;
+  std::string name;
+};
+
+namespace detail {
+
+using v0::detail::made_hierarchy;
+
+/// Where a tensor lies in its file.
+struct tensor_place {
+  std::shared_ptr<const v0::detail::container_file> file;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+
+  result<std::unique_ptr<blob>> operator()(std::string name) const {
+    return v0::detail::make_owned<blob, v0::detail::range_blob>(file, offset, bytes,
+                                                                std::move(name));
+  }
+};
+
+ZARRPOINT_INLINE result<void> add_tensor(made_hierarchy& to, const tensor_info& of,
+                                         tensor_place at) {
+  if (!of.spec.type.valid()) {
+    std::vector<made_hierarchy::chunk_opener> stored{std::move(at)};
+    return to.add(of.name,
+                  v0::detail::unread_entry{of.stored_type,
+                                           "the dtype " + v0::detail::in_quotes(of.stored_type) +
+                                               " is not known to this version",
+                                           of.spec.shape},
+                  std::move(stored));
+  }
+  const array_metadata as = v0::detail::raw_array(of.spec, endian::little);
+  if (!of.spec.type.is_below_byte()) return to.add(of.name, as, std::move(at));
+  ZARRPOINT_TRY(count, byte_count(of.spec));
+  return to.add(of.name, as,
+                [at = std::move(at), type = of.spec.type,
+                 count](std::string name) -> result<std::unique_ptr<blob>> {
+                  ZARRPOINT_TRY(packed, at(name));
+                  return v0::detail::make_owned<blob, unpacked_blob>(std::move(packed), type, count,
+                                                                     std::move(name));
+                });
+}
+
+/// What is gathered from a file, or from those of an index.
+struct read_files {
+  std::uint64_t most = UINT64_MAX;                  ///< bytes of a header
+  const v0::detail::weight_index* index = nullptr;  ///< of a model in several files
+  node attributes{node::object{}};
+  std::uint64_t total = 0;  ///< bytes of the tensors that the index takes
+
+  result<void> add(const std::string& name, std::unique_ptr<blob> from, made_hierarchy& to) {
+    ZARRPOINT_TRY(read, read_header(*from, most));
+    if (index != nullptr && read.checked.metadata.contains(std::string(sharding_member)))
+      return error{errc::unsupported, "it has parts of tensors (DCP_SHARDING_INFO)"};
+    for (const auto& [key, value] : read.checked.metadata) attributes.set(key, value);
+    const auto file = v0::detail::make_counted<const v0::detail::container_file>(std::move(from));
+    for (const tensor_info& each : read.checked.tensors) {
+      if (index != nullptr && index->is_in(each.name, name)) total += each.bytes;
+      ZARRPOINT_CHECK(add_tensor(to, each, {file, read.data_offset + each.offset, each.bytes}));
+    }
+    return {};
+  }
+};
+
+ZARRPOINT_INLINE result<void> add_model(made_hierarchy& to, const any_store& base,
+                                        const store_key& at, read_files& read) {
+  ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
+  if (!index) return error{errc::not_found, "there is no such file"};
+  read.index = &*index;
+  const auto add = [&](const std::string& name, made_hierarchy& tree) -> result<void> {
+    ZARRPOINT_TRY(key, at.parent().child(name));
+    ZARRPOINT_TRY(from, base.open(key));
+    if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
+    return read.add(name, std::move(from), tree).at(base.describe(key));
+  };
+  ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, to));
+  read.index = nullptr;
+  if (index->total_size && *index->total_size != read.total)
+    told.set("total_size", "total_size is " + std::to_string(*index->total_size) +
+                               ", the tensors have " + std::to_string(read.total) + " bytes");
+  if (!told.is_null())
+    read.attributes.set(std::string(v0::detail::weight_map_member), std::move(told));
+  return {};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
+                                                         std::uint64_t most) {
+  const std::string name = base.describe(at);
+  return guarded([&]() -> result<tensor_store> {
+           const auto out = v0::detail::make_counted<state>();
+           out->name = name;
+           detail::read_files read{most, nullptr, node(node::object{}), 0};
+           if (at.str().ends_with(".json")) {
+             ZARRPOINT_CHECK(detail::add_model(out->tree, base, at, read));
+           } else {
+             ZARRPOINT_TRY(file, base.open(at));
+             if (file == nullptr) return error{errc::not_found, "there is no such file"};
+             ZARRPOINT_CHECK(read.add({}, std::move(file), out->tree));
+           }
+           ZARRPOINT_CHECK(out->tree.finish(read.attributes));
+           return tensor_store(out);
+         })
+      .at("open " + name);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> tensor_store::open(const store_key& key) const {
+  return guarded([&] { return state_->tree.open(key, describe(key)); });
+}
+
+ZARRPOINT_INLINE std::string tensor_store::describe(const store_key& key) const {
+  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> tensor_store::list(const store_key& prefix) const {
+  return guarded([&] { return state_->tree.list(prefix); });
+}
+
+}}}  // namespace zarrpoint::v0::safetensors

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace safetensors {
+
+/// A safetensors file, or a model in several by their index, as a store to read and list in which
+/// it is a Zarr hierarchy: each tensor is an array at its name, dots as they are
+/// (`model.layers.0.weight`), of one chunk that lies in the file and is viewed there where the
+/// store can map. Elements of fewer than eight bits, which the file packs, have a byte each.
+///
+/// `__metadata__` are the attributes of the root, of a model those of all its files. An index
+/// decides which tensors there are, and from which file each is read; what it leaves out is told by
+/// the attribute `weight_map` of the root, and whether its `total_size` is another. Names that
+/// cannot be keys are shown in another way, with the attribute `original_name`; a tensor of an
+/// unknown dtype is listed and not read.
+class tensor_store {
+ public:
+  /// The file at `at`, or the model whose index that is: a file whose name ends in `.json`. `most`:
+  /// bytes that headers may have. Errors: `not_found`, for a file of a model by its name;
+  /// `unsupported` where files have parts of tensors (`DCP_SHARDING_INFO`), which a
+  /// `dcp::state_store` joins; `corrupt`; `resource_limit`.
+  static result<tensor_store> open(any_store base, store_key at, std::uint64_t most = UINT64_MAX);
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+ private:
+  struct state;
+  explicit tensor_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+
+  std::shared_ptr<const state> state_;
+};
+
+}}}  // namespace zarrpoint::v0::safetensors
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/safetensors/impl/safetensors_store_impl.hpp>
+#endif

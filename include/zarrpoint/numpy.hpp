@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Files of numpy, npy and npz, to read.
+#include <zarrpoint/interop/numpy/npy_header.hpp>
+#include <zarrpoint/interop/numpy/numpy_store.hpp>
