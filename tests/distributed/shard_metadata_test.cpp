@@ -3,6 +3,8 @@
 #include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -178,7 +180,7 @@ TEST_CASE("whatever numbers a shard is told with, what passes has its elements i
   const std::vector<index_t> odd = {-1, 0, 1, 2, 3, 4, 6, 8, largest, largest / 2, -largest - 1};
   const auto any = [&] { return odd[random() % odd.size()]; };
   int passed = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(20000); ++round) {
     shard_metadata shard{.key = "w", .type = dtype_kind::int16};
     for (std::size_t i = 0, n = random() % 3; i < n; ++i) shard.global_shape.push_back(any());
     const std::size_t rank = shard.global_shape.rank();
@@ -196,7 +198,7 @@ TEST_CASE("whatever numbers a shard is told with, what passes has its elements i
     const index_t volume = element_count(shard.local_shape).value();
     CHECK(element_count(shard.data_shape()).value() <= volume);
   }
-  CHECK(passed > 100);
+  CHECK(passed > zarrpoint_test::random_rounds(100));
 }
 
 }  // namespace shard_metadata_test

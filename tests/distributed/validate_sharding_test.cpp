@@ -213,7 +213,7 @@ TEST_CASE("random layouts, whole and damaged, are judged as counting each elemen
   random_source random(4);
   std::size_t good = 0;
   std::size_t bad = 0;
-  for (int round = 0; round < 6000; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(6000); ++round) {
     std::vector<shard_metadata> shards = random_tensor(random, "w");
     const auto any = [&] {
       return static_cast<std::size_t>(pick(random, 0, static_cast<index_t>(shards.size()) - 1));
@@ -251,15 +251,16 @@ TEST_CASE("random layouts, whole and damaged, are judged as counting each elemen
     CAPTURE(text);
     REQUIRE(text.empty() == expected);
   }
-  CHECK(good > 500);
-  CHECK(bad > 500);
+  CHECK(good > zarrpoint_test::random_rounds(500U));
+  CHECK(bad > zarrpoint_test::random_rounds(500U));
 }
 
-TEST_CASE("what processes lie in their messages does no harm; what passes can be planned") {
+TEST_CASE("what processes lie in their messages does no harm; what passes can be planned" *
+          doctest::skip(zarrpoint_test::is_about_threads)) {
   random_source random(61);
   std::size_t refused = 0;
   std::size_t passed = 0;
-  for (int round = 0; round < 6000; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(6000); ++round) {
     std::vector<shard_metadata> shards = random_tensor(random, "w");
     for (shard_metadata& one : shards) one.replica = {0, 0};
     std::vector<std::byte> message = detail::encode_shards(shards).value();
@@ -283,8 +284,8 @@ TEST_CASE("what processes lie in their messages does no harm; what passes can be
       REQUIRE(status.failure().message.size() < 20000);
     }
   }
-  CHECK(refused > 500);
-  CHECK(passed > 500);
+  CHECK(refused > zarrpoint_test::random_rounds(500U));
+  CHECK(passed > zarrpoint_test::random_rounds(500U));
 }
 
 TEST_CASE("messages stay short, however much is wrong; all boxes may overlap") {

@@ -11,6 +11,8 @@
 #include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip/zip_writer.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -262,7 +264,7 @@ TEST_CASE("listed_object: a damaged file is an error, or an object that opens") 
     ++opens;
     if (megatron::detail::is_torch_file(*out).value()) CHECK(torch::open(blob_of(text_of(*out))));
   };
-  for (std::size_t i = 0; i < listed.size(); ++i) {
+  for (std::size_t i = 0; i < listed.size(); i += zarrpoint_test::is_thinned ? 3 : 1) {
     for (const char bits : {'\x01', '\x80', '\xff'}) {
       std::string damaged = listed;
       damaged[i] = static_cast<char>(damaged[i] ^ bits);

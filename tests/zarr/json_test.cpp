@@ -3,6 +3,7 @@
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "json_input.hpp"
+#include "support/random_rounds.hpp"
 
 #include <doctest/doctest.h>
 
@@ -302,7 +303,7 @@ TEST_CASE("truncated or damaged at every byte: an error or a document, never mor
   for (std::size_t length = 0; length < text.size(); ++length)
     CHECK(code_of(text.substr(0, length)) == errc::corrupt);
   std::mt19937 random(3);
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < zarrpoint_test::random_rounds(20000); ++round) {
     std::string damaged = text;
     for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits)
       damaged[random() % damaged.size()] = static_cast<char>(random() & 0xff);
