@@ -51,6 +51,7 @@ def split(arguments):
             linked.append(one)
         elif one != "-c" and not one.startswith(("-W", "-O", "-g")):
             others.append(one)
+    others.sort(key=lambda one: not one.startswith("-std="))  # ccache takes another order as another compilation
     return sources, target, preprocess, others, linked
 
 
