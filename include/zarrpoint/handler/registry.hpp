@@ -6,6 +6,7 @@
 // by which handlers `save<Registry>` and `load<T, Registry>` go. Without one they go by each
 // type's own.
 
+#include <zarrpoint/core/type_list.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <array>
@@ -155,28 +156,8 @@ inline constexpr bool same_bound_type<bind<T, H1>, bind<T, H2>> = true;
 
 /// Whether `Newer` takes the place of `Older` in an override.
 template <class Newer, class Older>
-inline constexpr bool replaces = same_bound_type<Newer, Older> || entry_covers<Newer, Older>();
-
-template <class... Ts>
-struct type_list {};
-template <class A, class B>
-struct concat;
-template <class... As, class... Bs>
-struct concat<type_list<As...>, type_list<Bs...>> {
-  using type = type_list<As..., Bs...>;
-};
-
-/// The entries of `Older...` that none of `Newer...` replaces.
-template <class Newer, class... Older>
-struct kept_entries {
-  using type = type_list<>;
-};
-template <class... Newer, class Head, class... Tail>
-struct kept_entries<type_list<Newer...>, Head, Tail...> {
-  using rest = typename kept_entries<type_list<Newer...>, Tail...>::type;
-  using type = std::conditional_t<(replaces<Newer, Head> || ...), rest,
-                                  typename concat<type_list<Head>, rest>::type>;
-};
+struct replaces
+    : std::bool_constant<same_bound_type<Newer, Older> || entry_covers<Newer, Older>()> {};
 
 /// The first entry for `T`; its handler, or `no_handler`.
 template <class T, class... Entries>
@@ -234,9 +215,6 @@ struct check_entries<Head, Tail...> : check_entries<Tail...> {
       "an entry");
 };
 
-template <class List>
-struct registry_from;
-
 inline error unknown_kind(std::string_view typestr, const tensor_spec& stored) {
   std::string text = "no entry of the registry restores ";
   text.append(to_string(stored));
@@ -255,9 +233,8 @@ struct registry : private detail::check_entries<Entries...> {
   /// A registry with these entries first; they replace those for the same types, and those that
   /// would never be chosen behind them.
   template <class... Newer>
-  using with = typename detail::registry_from<typename detail::concat<
-      detail::type_list<Newer...>,
-      typename detail::kept_entries<detail::type_list<Newer...>, Entries...>::type>::type>::type;
+  using with = typename detail::replaced_by<registry, detail::replaces, detail::type_list<Newer...>,
+                                            detail::type_list<Entries...>>::type;
 
   /// The handler of `T`, or one that satisfies no concept.
   template <class T>
@@ -297,12 +274,5 @@ struct registry : private detail::check_entries<Entries...> {
 /// A registry of types with their own handlers.
 template <class... Ts>
 using registry_of = registry<bind<Ts>...>;
-
-namespace detail {
-template <class... Entries>
-struct registry_from<type_list<Entries...>> {
-  using type = registry<Entries...>;
-};
-}  // namespace detail
 
 }}  // namespace zarrpoint::v0

@@ -7,6 +7,7 @@
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/table.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/type_list.hpp>
 
 #include <array>
 #include <cstddef>
@@ -70,28 +71,11 @@ constexpr bool names_differ(const std::array<codec_entry, N>& entries) {
 /// one name do not compile.
 template <class... Cs>
 struct codec_registry {
- private:
-  template <class... Ts>
-  struct list {};
-
-  template <class Kept, class... Rest>
-  struct joined;
-  template <class... Kept>
-  struct joined<list<Kept...>> {
-    using type = codec_registry<Kept...>;
-  };
-  template <class... Kept, class C, class... Rest>
-  struct joined<list<Kept...>, list<C>, Rest...> : joined<list<Kept..., C>, Rest...> {};
-  template <class... Kept, class... Rest>
-  struct joined<list<Kept...>, list<>, Rest...> : joined<list<Kept...>, Rest...> {};
-
-  template <class C, class... Added>
-  using unless_replaced = std::conditional_t<((C::name == Added::name) || ...), list<>, list<C>>;
-
- public:
   /// These codecs and those of `Added`; one of the same name is replaced.
   template <class... Added>
-  using with = typename joined<list<Added...>, unless_replaced<Cs, Added...>...>::type;
+  using with =
+      typename detail::replaced_by<codec_registry, detail::same_name, detail::type_list<Added...>,
+                                   detail::type_list<Cs...>>::type;
 
   static constexpr std::array<codec_entry, sizeof...(Cs)> entries{detail::entry_of<Cs>()...};
   static_assert(detail::names_differ(entries),

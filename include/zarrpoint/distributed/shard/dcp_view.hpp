@@ -4,7 +4,8 @@
 
 // What torch's distributed checkpoints ask of the shards of a process: what there is to write, in
 // which boxes its tensors come, and which shard an index means. A view of `shard_metadata` and
-// `sharded_object`; it reads and writes nothing.
+// `sharded_object`; it reads and writes nothing. It answers as Megatron-Core's
+// `LocalShardsContainer` does, for programs with a writer of their own; no save of ours needs it.
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/type_list.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 
 #include <concepts>
@@ -245,18 +246,9 @@ inline constexpr bool is_whole_strategy =
     common_saver<S> || sharded_saver<S> || common_loader<S> || sharded_loader<S>;
 
 template <class A, class B>
-inline constexpr bool same_strategy =
-    A::action == B::action&& A::version ==
-    B::version&& std::string_view(A::backend) == std::string_view(B::backend);
-
-template <class... S>
-consteval bool strategies_differ() {
-  const auto once = [](auto one) {
-    return (std::size_t{0} + ... + std::size_t{same_strategy<typename decltype(one)::type, S>}) ==
-           1;
-  };
-  return (true && ... && once(std::type_identity<S>{}));
-}
+struct same_strategy
+    : std::bool_constant<A::action == B::action && A::version == B::version &&
+                         std::string_view(A::backend) == std::string_view(B::backend)> {};
 
 }  // namespace detail
 
@@ -346,41 +338,18 @@ class strategy_table {
   std::shared_ptr<const std::vector<any_strategy>> entries_;
 };
 
-template <class... S>
-struct strategies;
-
-namespace detail {
-
-// Not members of `strategies`: clang 16 takes private ones for inaccessible in `with`.
-template <class... S>
-struct strategy_list {};
-template <class... A, class... B>
-consteval strategy_list<A..., B...> operator+(strategy_list<A...>, strategy_list<B...>) {
-  return {};
-}
-/// `One`, unless one of `More` does the same.
-template <class One, class... More>
-using kept_strategy = std::conditional_t<(false || ... || same_strategy<One, More>),
-                                         strategy_list<>, strategy_list<One>>;
-template <class... S>
-consteval std::type_identity<strategies<S...>> strategies_of(strategy_list<S...>) {
-  return {};
-}
-
-}  // namespace detail
-
 /// A list of strategies as a type. `with` adds some, each in place of one that does the same for
 /// the same backend and version. Two of one list that do the same do not compile.
 template <class... S>
 struct strategies {
-  static_assert(detail::strategies_differ<S...>(),
+  static_assert(detail::all_differ<detail::same_strategy>(detail::type_list<S...>{}),
                 "zarrpoint: two strategies of a list have the same action, backend and version; "
                 "with<...> overrides one");
 
   template <class... More>
-  using with = typename decltype(detail::strategies_of(
-      (detail::strategy_list<>{} + ... + detail::kept_strategy<S, More...>{}) +
-      detail::strategy_list<More...>{}))::type;
+  using with =
+      typename detail::replaced_by<strategies, detail::same_strategy, detail::type_list<More...>,
+                                   detail::type_list<S...>>::type;
 
   static strategy_table table() { return strategy_table({any_strategy(S{})...}); }
 };
