@@ -31,12 +31,16 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 clang=(clang-16 libclang-rt-16-dev llvm-16 lld-16)
 # All that the steps need, so that none of them installs anything while others run. Those of `all` are large.
 packages() {
-  local more=()
+  local more=() pip status
   [ -z "${everything:-}" ] || more=("${clang[@]}" clang-tidy-16 doxygen libtorch-dev)
+  need_packages python3 python3-venv || return 1
+  python_packages & # which takes as long as the others
+  pip=$!
   need_packages g++ clang-format-14 cmake ninja-build ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev \
     liblzma-dev libzfp-dev nlohmann-json3-dev doctest-dev libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev \
-    openmpi-bin python3 python3-dev python3-venv python3-torch libeigen3-dev libopencv-core-dev "${more[@]}" &&
-    python_packages
+    openmpi-bin python3-dev python3-torch libeigen3-dev libopencv-core-dev "${more[@]}"
+  status=$?
+  wait $pip && return $status
 }
 
 # packages_in VENV REQUIREMENTS [ARGUMENT OF pip...]
