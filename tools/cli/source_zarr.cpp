@@ -167,14 +167,21 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
   const auto open = [&]() -> zp::result<zp::array> {
     if (missing_.contains(leaf.name)) return zp::detail::no_own_document();
     ZARRPOINT_TRY(key, zp::store_key::parse(leaf.name));
-    auto parsed = leaf.zarr_format == 2 ? parse_array_v2(leaf.document->content(), &leaf.attributes)
-                                        : zp::parse_array_v3(leaf.document->content());
-    if (!parsed) {
-      describe_unparsed(leaf, made);
-      return std::move(parsed).failure();
-    }
-    describe(*parsed, made);
-    ZARRPOINT_TRY(array, zp::array::from_metadata(store_, std::move(key), *std::move(parsed), how));
+    const auto make = [&](const zp::store_key& at) -> zp::result<zp::array> {
+      auto parsed = leaf.zarr_format == 2
+                        ? parse_array_v2(leaf.document->content(), &leaf.attributes)
+                        : zp::parse_array_v3(leaf.document->content());
+      if (!parsed) {
+        describe_unparsed(leaf, made);
+        return std::move(parsed).failure();
+      }
+      describe(*parsed, made);  // also where it cannot be opened
+      return zp::array::from_metadata(store_, at, *std::move(parsed), how);
+    };
+    // What nobody shares is not kept. A leaf with a `.zattrs` has metadata of its own.
+    const bool is_shared = leaf.document.use_count() > 1 && leaf.attributes.is_null();
+    ZARRPOINT_TRY(array, is_shared ? leaf.document->array_at(key, make) : make(key));
+    describe(array.metadata(), made);
     // In the axes of the array; a transpose before the shards changes them.
     made.chunk_shape = array.layout().grid().inner_shape;
     if (!contents_.is_ours()) return std::move(array);
