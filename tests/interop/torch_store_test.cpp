@@ -144,6 +144,34 @@ TEST_CASE("torch store: as docs/weights.md has it") {
         errc::unsupported);
 }
 
+TEST_CASE("torch store: the files of an index, and what it leaves out") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  const auto put = [&](const char* name, std::int64_t a, std::int64_t b) {
+    const auto one = [](const std::int64_t& of) {
+      return dense_view(reinterpret_cast<const std::byte*>(&of), {dtype_kind::int64, {1}});
+    };
+    torch::save(folder, key(name), torch::value::dict{{"a", one(a)}, {"b", one(b)}}).value();
+  };
+  put("1.bin", 1, 2);
+  put("2.bin", 3, 4);
+  const auto with = [&](std::string_view map) -> result<checkpoint> {
+    REQUIRE(folder.put(key("m.bin.index.json"), as_bytes(map)));
+    ZARRPOINT_TRY(store, torch::archive_store::open(folder, key("m.bin.index.json")));
+    return open(store);
+  };
+  const auto from = with(R"({"weight_map":{"a":"2.bin","b":"1.bin"}})").value();
+  CHECK(from.names() == std::vector<std::string>{"a", "b"});
+  CHECK(from.load<std::vector<std::int64_t>>("a").value() == std::vector<std::int64_t>{3});
+  CHECK(from.load<std::vector<std::int64_t>>("b").value() == std::vector<std::int64_t>{2});
+  CHECK(*from.attributes().find("weight_map")->find("left_out") == node(std::uint64_t{2}));
+  const auto lost = with(R"({"weight_map":{"c":"1.bin"}})");
+  CHECK(lost.failure().code == errc::corrupt);
+  CHECK(lost.failure().message.find("tensor \"c\" is not in \"1.bin\"") != std::string::npos);
+  CHECK(with(R"({"weight_map":{"a":"3.bin"}})").failure().code == errc::not_found);
+  CHECK(with("[]").failure().code == errc::corrupt);
+}
+
 TEST_CASE("torch store: a value that is the whole of a file") {
   const memory_store folder;
   const std::vector<float> values{1, 2};

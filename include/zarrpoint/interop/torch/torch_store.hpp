@@ -40,9 +40,11 @@ namespace torch {
 /// attribute `content_type` is `application/json`), which is made when it is read.
 class archive_store {
  public:
-  /// Errors: those of `torch::open`; `resource_limit` for what is nested deeper than 48 levels, or
-  /// more than two million values or half of those that `limits` allows, or names that take more
-  /// than half of its bytes.
+  /// The file at `at`, or the model in several files whose index that is: a file whose name ends in
+  /// `.json`. The index decides which arrays there are; what it leaves out is told by the attribute
+  /// `weight_map` of the root. Errors: those of `torch::open`; `resource_limit` for what is nested
+  /// deeper than 48 levels, or more than two million values or half of those that `limits` allows,
+  /// or names that take more than half of its bytes.
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 
@@ -54,6 +56,8 @@ class archive_store {
 
  private:
   struct state;
+  static result<archive_store> open_model(const any_store& base, const store_key& at,
+                                          const pickle_limits& limits);
   explicit archive_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
 
   std::shared_ptr<const state> state_;

@@ -6,6 +6,7 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
@@ -34,9 +35,36 @@ struct archive_store::state {
 ZARRPOINT_INLINE result<archive_store> archive_store::open(any_store base, store_key at,
                                                            const pickle_limits& limits) {
   const std::string name = base.describe(at);
+  if (at.str().ends_with(".json")) return open_model(base, at, limits).at("open " + name);
   ZARRPOINT_TRY(from, base.open(at));
   if (from == nullptr) return error{errc::not_found, "open " + name + ": there is no such file"};
   return open(std::move(from), limits);
+}
+
+ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store& base,
+                                                                 const store_key& at,
+                                                                 const pickle_limits& limits) {
+  return guarded([&]() -> result<archive_store> {
+    ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
+    if (!index) return error{errc::not_found, "there is no such file"};
+    const auto add = [&](const std::string& name, v0::detail::made_hierarchy& to) -> result<void> {
+      ZARRPOINT_TRY(key, at.parent().child(name));
+      ZARRPOINT_TRY(from, base.open(key));
+      if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
+      ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
+      return detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)), limits,
+                                 to)
+          .at(base.describe(key));
+    };
+    const auto out = v0::detail::make_counted<state>();
+    out->name = base.describe(at);
+    ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, out->tree));
+    node attributes{node::object{}};
+    if (!told.is_null())
+      attributes.set(std::string(v0::detail::weight_map_member), std::move(told));
+    ZARRPOINT_CHECK(out->tree.finish(attributes));
+    return archive_store(out);
+  });
 }
 
 ZARRPOINT_INLINE result<archive_store> archive_store::open(std::unique_ptr<blob> from,
