@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/plan/check_tiling.hpp>
 
+#include "support/random_rounds.hpp"
+
 #include <doctest/doctest.h>
 
 #include <string>
@@ -45,7 +47,8 @@ TEST_CASE("a pinwheel tiles a square, which no two cuts through all of it would"
                   "process 5") != std::string::npos);
 }
 
-TEST_CASE("staircases, whose boundaries cross in more places than can be counted") {
+TEST_CASE("staircases, whose boundaries cross in more places than can be counted" *
+          doctest::skip(zarrpoint_test::is_about_threads)) {
   constexpr index_t n = 3000;
   std::vector<box> steps;  // a column above the diagonal and a row's end below, n times
   for (index_t i = 0; i < n; ++i) {
