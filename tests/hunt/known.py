@@ -14,5 +14,7 @@ LIMITS = [
     (r'convert to npz: not the same: .*"dtype": \["fixed_length_utf32", "string"\]', "texts of npz are read as texts of any length"),
     (r'convert to \w+: not the same: .*"only_in": "A", "array": ""', "an array without a name takes that of the file, as docs/cli.md has it"),
     (r"convert to safetensors: .*does not fill whole bytes", "safetensors packs elements below a byte; the command refuses and says so"),
+    (r"convert to safetensors: .*would go into __metadata__, but an attribute there has that name",
+     "safetensors has one place for texts and attributes: the command refuses and says so; --rename helps"),
     (r"dcp: cat: odd .* UntypedStorage is string", "a storage that is not part of a tensor is a JSON text in DCP, with its bytes in base64"),
 ]  # fmt: skip

@@ -238,7 +238,8 @@ class comparison {
       if (each->fault && each->fault->code != zp::errc::unsupported)
         return give_up_on(name, each == &a ? "A" : "B", *each->fault);
     const auto shape_of = [](const entry& of) {
-      return of.spec ? std::optional(of.spec->shape) : of.told_shape;
+      if (of.spec) return std::optional(of.spec->shape);
+      return of.told_shape ? std::optional(*of.told_shape) : std::nullopt;
     };
     const std::uint64_t before = differ_;
     if (a.type != b.type)

@@ -200,7 +200,7 @@ class inspection {
             array.spec         ? shape_text(array.spec->shape)
             : array.told_shape ? shape_text(*array.told_shape)
                                : "",
-            chunked ? shape_text(array.chunk_shape) : "",
+            chunked ? shape_text(*array.chunk_shape) : "",
             array.shard_shape ? shape_text(*array.shard_shape) : "",
             std::move(codecs),
             size.stored ? byte_text(*size.stored) : "?",
@@ -233,7 +233,7 @@ class inspection {
     if (!array.spec && array.told_shape) out.set("shape", to_node(*array.told_shape));
     if (array.spec && array.zarr_format != 0) {
       out.set("zarr_format", array.zarr_format);
-      out.set("chunks", to_node(array.chunk_shape));
+      out.set("chunks", to_node(*array.chunk_shape));
       if (array.shard_shape) out.set("shards", to_node(*array.shard_shape));
       out.set("fill_value", array.fill_value);
     }

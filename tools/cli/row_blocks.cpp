@@ -46,14 +46,15 @@ cut choose_cut(const entry& array, const zp::selection& all, const block_size& s
   // Chunks further out are cut through as long as their rows fit: so each is decoded once.
   while (out.axis > 0) {
     const std::size_t outer = out.axis - 1;
-    const zp::index_t chunk = array.chunk_shape[outer] / std::max<zp::index_t>(all.step[outer], 1);
+    const zp::index_t chunk =
+        (*array.chunk_shape)[outer] / std::max<zp::index_t>(all.step[outer], 1);
     const zp::index_t whole_row = capped_product(row, all.shape[out.axis]);
     if (chunk <= 1 || capped_product(whole_row, std::min(chunk, all.shape[outer])) > most) break;
     row = whole_row;
     out.axis = outer;
   }
   out.count = std::max<zp::index_t>(wanted / std::max<zp::index_t>(row, 1), 1);
-  const zp::index_t chunk = array.chunk_shape[out.axis];
+  const zp::index_t chunk = (*array.chunk_shape)[out.axis];
   if (all.step[out.axis] == 1 && chunk > 1 && capped_product(chunk, row) <= most) {
     out.chunk = chunk;
     out.count = std::max<zp::index_t>(out.count / chunk, 1) * chunk;

@@ -24,21 +24,38 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cli {
 
 namespace zp = zarrpoint;
 
+/// A large value that may be absent and that copies share: most arrays of a model are alike.
+template <class T>
+class shared_optional {
+ public:
+  shared_optional() = default;
+  shared_optional(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+
+  explicit operator bool() const noexcept { return value_ != nullptr; }
+  const T& operator*() const noexcept { return *value_; }
+  const T* operator->() const noexcept { return value_.get(); }
+  void reset() noexcept { value_.reset(); }
+
+ private:
+  std::shared_ptr<const T> value_;
+};
+
 /// One array, as far as its metadata are understood.
 struct entry {
   std::string name;
   std::optional<zp::error> fault{};  ///< why its elements cannot be read
   std::string type;                  ///< the stored name of its dtype, known or not
-  std::optional<zp::tensor_spec> spec{};
-  std::optional<zp::dims> told_shape{};  ///< where there is no spec: what its document says
-  zp::dims chunk_shape{};                ///< the unit of reading
-  std::optional<zp::dims> shard_shape{};
+  shared_optional<zp::tensor_spec> spec{};
+  shared_optional<zp::dims> told_shape{};   ///< where there is no spec: what its document says
+  shared_optional<zp::dims> chunk_shape{};  ///< the unit of reading, where there is a spec
+  shared_optional<zp::dims> shard_shape{};
   std::vector<zp::codec_spec> codecs{};  ///< of a chunk
   zp::node fill_value{};
   zp::node attributes{};

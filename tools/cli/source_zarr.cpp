@@ -15,6 +15,7 @@
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
@@ -65,7 +66,7 @@ void describe_unparsed(const zp::detail::stored_leaf& leaf, entry& to) {
   const zp::node* const own =
       leaf.zarr_format == 2 ? &leaf.attributes : document.find("attributes");
   if (own != nullptr && own->if_object() != nullptr) to.attributes = *own;
-  to.told_shape = shape_in(document);
+  if (auto shape = shape_in(document)) to.told_shape = *std::move(shape);
   const zp::node* codecs = document.find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return;
   for (const zp::node& codec : *codecs->if_array()) {
@@ -138,10 +139,11 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
   std::set<int> versions{contents_.zarr_format};
   entries_.reserve(contents_.leaves.size());  // each is large
   arrays_.reserve(contents_.leaves.size());
-  for (const zp::detail::stored_leaf& leaf : contents_.leaves) {
+  for (zp::detail::stored_leaf& leaf : contents_.leaves) {
     versions.insert(leaf.zarr_format);
     add(leaf, how);
   }
+  alike_.clear();
   add_groups();
   tell_names();
   if (!is_view_) tell_numbers();
@@ -158,7 +160,24 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
                                    : " hierarchy");
 }
 
-void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& how) {
+void zarr_source::add(zp::detail::stored_leaf& leaf, const zp::context& how) {
+  // Arrays with the same document share all that is made of it.
+  const bool may_share = leaf.attributes.is_null() && !missing_.contains(leaf.name);
+  if (may_share) {
+    std::string text = std::to_string(leaf.zarr_format) + zp::dump_json(leaf.document->content());
+    const auto [at, is_new] = alike_.try_emplace(std::move(text), entries_.size());
+    if (!is_new) leaf.document = contents_.leaves[at->second].document;
+    if (!is_new && arrays_[at->second]) {
+      const auto key = zp::store_key::parse(leaf.name);
+      if (key) {
+        entries_.push_back(entries_[at->second]);
+        entries_.back().name = leaf.name;
+        entries_.back().typestr = leaf.typestr;
+        arrays_.emplace_back(expecting(arrays_[at->second]->same_at(*key), leaf));
+        return;
+      }
+    }
+  }
   entry made;
   made.name = leaf.name;
   made.typestr = leaf.typestr;
@@ -184,9 +203,7 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     describe(array.metadata(), made);
     // In the axes of the array; a transpose before the shards changes them.
     made.chunk_shape = array.layout().grid().inner_shape;
-    if (!contents_.is_ours()) return std::move(array);
-    return array.expecting(std::shared_ptr<const zp::chunk_digests>(
-        std::shared_ptr<const void>(), &leaf.objects));  // `contents_` outlives it
+    return expecting(std::move(array), leaf);
   };
   auto opened = open();
   if (opened) {
@@ -200,6 +217,12 @@ void zarr_source::add(const zp::detail::stored_leaf& leaf, const zp::context& ho
     arrays_.emplace_back();
   }
   entries_.push_back(std::move(made));
+}
+
+zp::array zarr_source::expecting(zp::array array, const zp::detail::stored_leaf& leaf) const {
+  if (!contents_.is_ours()) return array;
+  return array.expecting(std::shared_ptr<const zp::chunk_digests>(
+      std::shared_ptr<const void>(), &leaf.objects));  // `contents_` outlives it
 }
 
 /// Arrays without a document are listed, and cannot be read. Where the consolidated metadata were

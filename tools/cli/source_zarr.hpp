@@ -9,6 +9,8 @@
 
 #include "source.hpp"
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -55,7 +57,8 @@ class zarr_source final : public source {
   }
 
  private:
-  void add(const zp::detail::stored_leaf& leaf, const zp::context& how);
+  void add(zp::detail::stored_leaf& leaf, const zp::context& how);
+  zp::array expecting(zp::array array, const zp::detail::stored_leaf& leaf) const;
   void add_groups();
   void tell_names();
   void tell_numbers();
@@ -70,6 +73,7 @@ class zarr_source final : public source {
   std::vector<zp::detail::document_finding> differences_;
   std::set<std::string> missing_;  ///< arrays that consolidated metadata alone name
   std::vector<std::optional<zp::array>> arrays_;
+  std::map<std::string, std::size_t> alike_;  ///< the first entry of each document, at first
   mutable std::vector<std::unique_ptr<const zp::mapped_view>> lent_;  ///< few are
 };
 

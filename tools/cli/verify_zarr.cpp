@@ -212,7 +212,7 @@ class array_verifier {
       report(key, {}, first);
       return;
     }
-    const zp::dims& inner = entry_.chunk_shape;
+    const zp::dims& inner = *entry_.chunk_shape;
     zp::dims begin = rows.offset;
     for (std::size_t i = 0; i < rows.rank(); ++i) begin[i] -= begin[i] % inner[i];
     zp::dims at = begin;
