@@ -110,7 +110,7 @@ void load(const std::string& path) {
   clock_calls(bytes_of(path), [&](int call) {
     return bench::seconds_of([&] {
       zp::context how = zp::default_context();
-      how.stores = zp::dcp_stores::table();
+      how.stores = zp::formats<zp::dcp::format>();
       kept[static_cast<std::size_t>(call)] = zp::load_all(zp::open(path, how).value()).value();
     });
   });

@@ -43,7 +43,7 @@ class stopwatch {
 
 zp::checkpoint opened(const std::string& path) {
   zp::context how = zp::default_context();
-  how.stores = zp::orbax_stores::table();
+  how.stores = zp::formats<zp::orbax::format>();
   return zp::open(path, how).value();
 }
 

@@ -3,6 +3,6 @@
 #pragma once
 
 // Checkpoints of torch.distributed.checkpoint and of Megatron-Core's torch_dist, to read.
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>

@@ -4,5 +4,4 @@
 
 // GGUF files, in which llama.cpp and others keep models, to read.
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
-#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>

@@ -4,6 +4,5 @@
 
 // OCDBT databases, in which Orbax keeps checkpoints, to read and write. Link zstd.
 #include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>

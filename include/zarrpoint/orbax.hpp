@@ -3,9 +3,8 @@
 #pragma once
 
 // Checkpoints of Orbax, to read and to write, and OCDBT databases, to read. Link zstd.
-#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>

@@ -26,7 +26,7 @@ class Formats(Case):
         archive = GOLDEN / "torch/torch-2.15.0.pt"
         self.assertEqual(self.named(archive), "torch.save")
         gguf = GOLDEN / "gguf/small.gguf"
-        self.assertEqual(self.named(gguf), "GGUF")
+        self.assertEqual(self.named(gguf), "GGUF 3")
         state = DCP / "one-process"
         self.assertEqual(self.named(state), "DCP checkpoint")
 

@@ -10,7 +10,7 @@
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -131,7 +131,7 @@ const std::vector<layout>& layouts() {
              },
              [](const any_communicator& ranks) { return std::make_unique<dcp_saves>(ranks); },
              [](const std::string& path) -> result<std::vector<float>> {
-               ZARRPOINT_TRY(from, open(path, {.stores = dcp_stores::table()}));
+               ZARRPOINT_TRY(from, open(path, {.stores = formats<dcp::format>()}));
                return from.load<std::vector<float>>("w");
              }}};
   return all;

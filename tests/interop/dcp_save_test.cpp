@@ -4,7 +4,7 @@
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
@@ -50,7 +50,7 @@ using test::names_in;
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 checkpoint opened(const std::string& path) {
-  return open(path, {.stores = dcp_stores::table()}).value();
+  return open(path, {.stores = formats<dcp::format>()}).value();
 }
 
 dcp::state_store state_of(const any_store& from) {

@@ -5,11 +5,11 @@
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handlers.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
@@ -48,7 +48,7 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/dcp/";
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = dcp_stores::table()});
+  return open(path, {.stores = formats<dcp::format>()});
 }
 
 result<dcp::state_store> state_of(const any_store& from) {
@@ -709,22 +709,22 @@ TEST_CASE("dcp: directories, their parts, and the newest iteration of a run") {
   const test::temp_directory made;
   const std::string step = made / "iter_0000120";
   fs::copy(golden + "torch_dist-tp2-pp1-2ranks", step, fs::copy_options::recursive);
-  CHECK_FALSE(dcp::find_state(made / "other").value());
   CHECK_FALSE(opened(made.path().string()).has_value());
   std::ofstream(made / "latest_checkpointed_iteration.txt") << "120\n";
   CHECK(opened(made.path().string()).value().contains("decoder.weight"));
   CHECK(opened("dcp://" + step).value().contains("decoder.weight"));
-  const auto one = dcp::find_state(step + "/optimizer.flat/").value();
-  REQUIRE(one);
-  CHECK(one->key.str() == "optimizer.flat");
+  const store_table table = formats<dcp::format>();
+  const stored_place one = table.open(step + "/optimizer.flat/", {}).value();
+  CHECK(one.key.str() == "optimizer.flat");
+  CHECK(one.format == "Megatron-Core torch_dist checkpoint");
   std::ofstream(step + "/zarr.json") << R"({"zarr_format":3,"node_type":"group"})";
-  CHECK_FALSE(dcp::find_state(step).value());
+  CHECK(table.open(step, {}).value().format.empty());
 }
 
 TEST_CASE("dcp: as docs/torch.md has it") {
   namespace zp = zarrpoint;
   const std::string path = golden + "one-process";
-  const auto ckpt = zp::open(path, {.stores = zp::dcp_stores::table()}).value();
+  const auto ckpt = zp::open(path, zp::formats<zp::dcp::format>()).value();
   for (const std::string& name : ckpt.names()) std::puts(name.c_str());
   const auto w = ckpt.load<std::vector<float>>("model.w", zp::box({0, 0}, {8, 3}));
   const auto step = ckpt.load<std::int64_t>("step");
@@ -737,10 +737,10 @@ TEST_CASE("dcp: as docs/torch.md has it") {
 }
 
 TEST_CASE("dcp: metadata take no more than the budget of the caller") {
-  CHECK(dcp::metadata_within(UINT64_MAX).max_bytes == dcp::metadata_limits.max_bytes);
-  CHECK(dcp::metadata_within(UINT64_MAX).max_values == dcp::metadata_limits.max_values);
-  CHECK(dcp::metadata_within(1 << 20).max_bytes == (144 << 10));
-  CHECK(dcp::metadata_within(1 << 20).max_values == 5120);
+  CHECK(dcp::metadata_limits.within(UINT64_MAX).max_bytes == dcp::metadata_limits.max_bytes);
+  CHECK(dcp::metadata_limits.within(UINT64_MAX).max_values == dcp::metadata_limits.max_values);
+  CHECK(dcp::metadata_limits.within(1 << 20).max_bytes == (144 << 10));
+  CHECK(dcp::metadata_limits.within(1 << 20).max_values == 5120);
 
   dcp_tensor tensor{"w", {4000, 1}, {}};
   for (index_t i = 0; i < 4000; ++i) tensor.boxes.push_back({{i, 0}, {1, 1}});
@@ -749,7 +749,7 @@ TEST_CASE("dcp: metadata take no more than the budget of the caller") {
   for (const std::string& path : {made.path().string(), "dcp://" + made.path().string()}) {
     CHECK(opened(path).value().contains("w"));
     const auto tight =
-        open(path, {.stores = dcp_stores::table(), .limit = {.memory = std::size_t{1} << 20}});
+        open(path, {.stores = formats<dcp::format>(), .limit = {.memory = std::size_t{1} << 20}});
     REQUIRE_FALSE(tight);
     CAPTURE(tight.failure().message);
     CHECK(tight.failure().code == errc::resource_limit);

@@ -64,7 +64,7 @@ TEST_CASE("gguf store: a file of gguf-py holds what its reader says") {
 
 TEST_CASE("gguf store: as docs/weights.md has it") {
   const std::string path = golden + "small.gguf";
-  const auto ckpt = zp::open(path, {.stores = zp::gguf_stores::table()}).value();
+  const auto ckpt = zp::open(path, zp::formats<zp::gguf::format>()).value();
   const auto weight = ckpt.load<std::vector<float>>("plain.one").value();
   const zp::node& about = ckpt.attributes();  // what the file says of the model
   CHECK(weight == std::vector<float>{7});

@@ -4,7 +4,6 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -322,22 +321,23 @@ TEST_CASE("ocdbt_store: an empty database") {
   CHECK(store.lists_cheaply());  // as memory does
 }
 
-TEST_CASE("ocdbt_scheme: paths, URLs and keys in a database") {
+TEST_CASE("ocdbt format: paths, URLs and keys in a database") {
   const std::string folder = golden + "orbax/pytree-ocdbt-zarr3";
-  const auto at = ocdbt_stores::table().open(folder, {}).value();
+  const auto at = formats<ocdbt::format>().open(folder, {}).value();
   CHECK(at.key.is_root());
   CHECK(at.store.open(key("step/zarr.json")).value() != nullptr);
-  const auto below = ocdbt_stores::table().open("ocdbt://" + folder + "/step/", {}).value();
+  const auto below = formats<ocdbt::format>().open("ocdbt://" + folder + "/step/", {}).value();
   CHECK(below.key.str() == "step");
   const auto found = array::open(below.store, below.key).value();
   CHECK(found.spec().shape.empty());
-  CHECK(ocdbt_place(golden + "zip").failure().code == errc::not_found);
-  CHECK(ocdbt_stores::table().open("ocdbt://" + folder, {.write = true}).failure().code ==
+  CHECK(formats<ocdbt::format>().open("ocdbt://" + golden + "zip", {}).failure().code ==
+        errc::not_found);
+  CHECK(formats<ocdbt::format>().open("ocdbt://" + folder, {.write = true}).failure().code ==
         errc::unsupported);
   // Other directories are what they were, and where something is written.
   const test::temp_directory made;
-  CHECK(ocdbt_stores::table().open(made.path().string(), {}).value().key.is_root());
-  CHECK(ocdbt_stores::table().open(made / "new", {.write = true}).value().key.str() == "new");
+  CHECK(formats<ocdbt::format>().open(made.path().string(), {}).value().key.is_root());
+  CHECK(formats<ocdbt::format>().open(made / "new", {.write = true}).value().key.str() == "new");
 }
 
 TEST_CASE("ocdbt_store: nodes and what is kept of them fit the budget of the caller") {
@@ -357,9 +357,9 @@ TEST_CASE("ocdbt_store: nodes and what is kept of them fit the budget of the cal
   test::write_file(made / "db/d/0", std::string(as_text(leaf)));
   test::write_file(made / "db/manifest.ocdbt", std::string(as_text(manifest)));
   for (const std::string& path : {made / "db", "ocdbt://" + (made / "db")}) {
-    const auto whole = ocdbt_stores::table().open(path, {}).value();
+    const auto whole = formats<ocdbt::format>().open(path, {}).value();
     CHECK(text_at(whole.store, "a") == big);
-    const auto tight = ocdbt_stores::table().open(path, {.memory = 1 << 20});
+    const auto tight = formats<ocdbt::format>().open(path, {.memory = 1 << 20});
     const error failure = tight ? tight->store.open(key("a")).failure() : tight.failure();
     CHECK(failure.code == errc::resource_limit);
   }

@@ -4,8 +4,8 @@
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_msgpack.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -58,7 +58,7 @@ std::string array(char length, const std::string& type, const std::string& eleme
 std::string one(const std::string& value) { return "\x81" + text("a") + value; }
 
 TEST_CASE("orbax: values of every kind that Orbax kept in msgpack") {
-  const auto from = open(golden + "aggregate", {.stores = orbax_stores::table()}).value();
+  const auto from = open(golden + "aggregate", {.stores = formats<orbax::format>()}).value();
   CHECK(from.names() == std::vector<std::string>{"b", "big", "c/a", "c/h", "flag", "list/0",
                                                  "list/1", "lr", "mask", "n", "name", "neg", "step",
                                                  "tup/0", "tup/1", "w", "z", "zero"});
@@ -91,7 +91,7 @@ TEST_CASE("orbax: _METADATA says which leaves are in msgpack") {
   fs::copy(golden + "aggregate", made / "c", fs::copy_options::recursive);
   const auto write = [&](const std::string& metadata) {
     test::write_file(made / "c/_METADATA", R"({"tree_metadata":{)" + metadata + "}}");
-    return open(made / "c", {.stores = orbax_stores::table()});
+    return open(made / "c", {.stores = formats<orbax::format>()});
   };
   const auto leaf = [](const std::string& name, const char* type, const char* skipped) {
     return '"' + name + R"(":{"key_metadata":[{"key":")" + name +
@@ -111,7 +111,7 @@ TEST_CASE("orbax: _METADATA says which leaves are in msgpack") {
   // A TensorFlow checkpoint has a text of that name.
   fs::remove(made / "c/_METADATA");
   test::write_file(made / "c/checkpoint", "model_checkpoint_path: \"a\"\n");
-  CHECK(!open(made / "c", {.stores = orbax_stores::table()}));
+  CHECK(!open(made / "c", {.stores = formats<orbax::format>()}));
 }
 
 TEST_CASE("orbax: an array that msgpack has in pieces") {

@@ -4,7 +4,7 @@
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_async_saves.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
@@ -53,7 +53,7 @@ namespace fs = std::filesystem;
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = orbax_stores::table()});
+  return open(path, {.stores = formats<orbax::format>()});
 }
 
 std::vector<float> numbers(std::size_t count, float first = 0) {

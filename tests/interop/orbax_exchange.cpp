@@ -263,7 +263,7 @@ result<void> read_kinds(const std::string& path) {
 }
 
 result<void> read(const std::string& path) {
-  ZARRPOINT_TRY(from, zp::open(path, {.stores = zp::orbax_stores::table()}));
+  ZARRPOINT_TRY(from, zp::open(path, {.stores = zp::formats<zp::orbax::format>()}));
   zp::node::array out;
   for (const std::string& name : from.names()) {
     zp::node::object leaf{{"name", name}};

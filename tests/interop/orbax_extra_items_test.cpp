@@ -22,7 +22,7 @@ using namespace zarrpoint;
 namespace fs = std::filesystem;
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = orbax_stores::table()});
+  return open(path, {.stores = formats<orbax::format>()});
 }
 
 node json_of(const std::string& path) {

@@ -4,7 +4,7 @@
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -29,7 +29,7 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/orbax/";
 process_group group_of(any_communicator ranks) {
   process_group out;
   out.ranks = std::move(ranks);
-  out.how = context{.stores = orbax_stores::table()};
+  out.how = context{.stores = formats<orbax::format>()};
   return out;
 }
 
@@ -51,7 +51,7 @@ std::vector<float> elements(const tensor& from) {
 
 /// What a process that reads alone gets.
 std::vector<float> alone(const std::string& path, const std::string& key, const box& part) {
-  const auto from = open(path, {.stores = orbax_stores::table()}).value();
+  const auto from = open(path, {.stores = formats<orbax::format>()}).value();
   return elements(from.load<tensor>(key, part).value());
 }
 

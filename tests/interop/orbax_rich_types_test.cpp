@@ -3,7 +3,7 @@
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
@@ -98,7 +98,7 @@ TEST_CASE("orbax rich types: tuples and named tuples are read back in every layo
     how.rich_types = containers();
     orbax::save(folder / "c", items(), how).value();
     CHECK(text_at(folder / "c") == wanted);
-    const checkpoint from = open(folder / "c", {.stores = orbax_stores::table()}).value();
+    const checkpoint from = open(folder / "c", {.stores = formats<orbax::format>()}).value();
     CHECK(from.load<std::vector<float>>("opt/0/mu/w").value() == w);
     CHECK(from.load<int>("opt/0/count").value() == 7);
     // What was read can be saved again.
@@ -129,7 +129,7 @@ TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
   const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/orbax/rich-types";
   const orbax::tree_store theirs = tree_at(golden);
   const tree_value value = orbax::to_value(theirs.tree()).value();
-  const checkpoint from = open(golden, {.stores = orbax_stores::table()}).value();
+  const checkpoint from = open(golden, {.stores = formats<orbax::format>()}).value();
   save_tree_options how{.zarr_format = 2};
   how.rich_types = orbax::containers_of(theirs.tree()).value();
   std::vector<tree_item> tree;

@@ -4,7 +4,7 @@
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
@@ -57,7 +57,7 @@ namespace fs = std::filesystem;
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = orbax_stores::table()});
+  return open(path, {.stores = formats<orbax::format>()});
 }
 
 orbax::tree_store tree_at(const std::string& path) {

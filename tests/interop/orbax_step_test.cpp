@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
@@ -30,7 +30,7 @@ stored_place place(const std::string& path) {
 }
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = orbax_stores::table()});
+  return open(path, {.stores = formats<orbax::format>()});
 }
 
 bool contains(const error& failure, std::string_view text) {

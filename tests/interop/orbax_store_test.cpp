@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -29,7 +29,7 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/orbax/";
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
 result<checkpoint> opened(const std::string& path) {
-  return open(path, {.stores = orbax_stores::table()});
+  return open(path, {.stores = formats<orbax::format>()});
 }
 
 /// The elements of a leaf, one after another.
@@ -362,7 +362,7 @@ TEST_CASE("orbax: a tree that is one array, and keys with dots and slashes") {
 TEST_CASE("orbax: as docs/orbax.md has it") {
   namespace zp = zarrpoint;
   const std::string path = golden + "pytree-ocdbt-zarr3";
-  const auto ckpt = zp::open(path, {.stores = zp::orbax_stores::table()}).value();
+  const auto ckpt = zp::open(path, zp::formats<zp::orbax::format>()).value();
   for (const std::string& name : ckpt.names()) std::puts(name.c_str());
   const auto kernel = ckpt.load<std::vector<float>>("params/dense/kernel", zp::box({0, 0}, {8, 6}));
   CHECK(kernel.value().size() == 48);
@@ -375,7 +375,7 @@ TEST_CASE("orbax: as docs/orbax.md has it") {
 TEST_CASE("orbax: documents and nodes take no more than the budget of the caller") {
   const std::string path = golden + "pytree-ocdbt-zarr3";
   const auto within = [&](std::size_t memory) {
-    return open(path, {.stores = orbax_stores::table(), .limit = {.memory = memory}});
+    return open(path, {.stores = formats<orbax::format>(), .limit = {.memory = memory}});
   };
   CHECK(within(std::size_t{64} << 20).has_value());
   const test::temp_directory made;
@@ -384,7 +384,7 @@ TEST_CASE("orbax: documents and nodes take no more than the budget of the caller
   test::write_file(fs::path(made / "x") / "_METADATA", whole + std::string(200'000, ' '));
   CHECK(opened(made / "x").has_value());
   const auto tight =
-      open(made / "x", {.stores = orbax_stores::table(), .limit = {.memory = 1 << 20}});
+      open(made / "x", {.stores = formats<orbax::format>(), .limit = {.memory = 1 << 20}});
   REQUIRE_FALSE(tight);
   CAPTURE(tight.failure().message);
   CHECK(tight.failure().code == errc::resource_limit);

@@ -101,7 +101,7 @@ TEST_CASE("safetensors: a model in several files is one checkpoint again") {
   CHECK(index.find("weight_map")->if_object()->size() == 5);
   CHECK(*index.find("weight_map")->find("none")->if_string() == report.files[1]);
 
-  const auto back = zp::open(model, {.stores = zp::dcp_stores::table()}).value();
+  const auto back = zp::open(model, {.stores = zp::formats<zp::dcp::format>()}).value();
   CHECK(back.names().size() == 5);
   CHECK(back.load<std::vector<float>>("layers.0.w").value() == from.a);
   CHECK(back.load<std::vector<float>>("large").value() == from.e);

@@ -5,7 +5,7 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
@@ -227,7 +227,7 @@ TEST_CASE("torch_dist: 1 to 4 ranks save, others load in other cuts, and open fi
       CHECK(loaded(ranks, path, request, check) == "done");
       // As a checkpoint of PyTorch.
       context how;
-      how.stores = dcp_stores::table();
+      how.stores = formats<dcp::format>();
       const checkpoint from = open(path, how).value();
       CHECK(from.load<tensor>("optimizer/flat").value().spec() ==
             tensor_spec{dtype_kind::float32, {4, 8}});

@@ -30,7 +30,7 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/torch";
 
 context reading() {
   context out = default_context();
-  out.stores = torch_stores::table();
+  out.stores = formats<torch::format>();
   return out;
 }
 
@@ -74,12 +74,12 @@ TEST_CASE("torch store: a pickle takes no more than the budget of the caller") {
   for (int i = 0; i < 10'000; ++i) numbers.push_back(node(i));
   torch::save(folder, key("m.pt"), torch::value::dict{{"steps", numbers}}).value();
   const std::string path = made.path().string() + "/m.pt";
-  CHECK(torch::find_archive(path).value());
-  CHECK(torch::find_archive(path, std::uint64_t{1} << 20).failure().code == errc::resource_limit);
   context tight = reading();
   tight.limit.memory = std::size_t{1} << 20;
-  CHECK(zp::open("torch://" + path, reading()));
-  CHECK(zp::open("torch://" + path, tight).failure().code == errc::resource_limit);
+  for (const std::string& place : {path, "torch://" + path}) {
+    CHECK(zp::open(place, reading()));
+    CHECK(zp::open(place, tight).failure().code == errc::resource_limit);
+  }
 }
 
 TEST_CASE("torch store: as docs/weights.md has it") {
@@ -106,7 +106,7 @@ TEST_CASE("torch store: as docs/weights.md has it") {
       .value();
 
   const std::string path = made.path().string() + "/pytorch_model.bin";
-  const auto ckpt = zp::open("torch://" + path, {.stores = zp::torch_stores::table()}).value();
+  const auto ckpt = zp::open(path, zp::formats<zp::torch::format>()).value();
   const auto weight = ckpt.load<std::vector<float>>("bias").value();
   CHECK(weight == values);
   const any_store store = torch::archive_store::open(folder, key("pytorch_model.bin")).value();
@@ -131,14 +131,14 @@ TEST_CASE("torch store: as docs/weights.md has it") {
   CHECK(ckpt.load<std::string>("groups").value() == R"([{"lr":0.1}])");
   CHECK(ckpt.load<std::string>("empty").value() == "{}");
 
-  CHECK(torch::find_archive(path).value());
-  const auto found = torch::find_archive(path + "/model").value();
-  REQUIRE(found);
-  CHECK(found->key == key("model"));
-  CHECK_FALSE(torch::find_archive(made.path().string()).value());
-  CHECK_FALSE(torch::find_archive(path + ".none").value());
+  const store_table table = formats<torch::format>();
+  const stored_place found = table.open(path + "/model", {}).value();
+  CHECK(found.key == key("model"));
+  CHECK(found.format == "torch.save");
+  CHECK(table.open(made.path().string(), {}).value().format.empty());
+  CHECK_FALSE(table.open(path + ".none", {}));
   folder.put(key("other.zip"), as_bytes("PK\x03\x04 and no more")).value();
-  CHECK_FALSE(torch::find_archive(made.path().string() + "/other.zip").value());
+  CHECK(table.open(made.path().string() + "/other.zip", {}).failure().code == errc::corrupt);
   CHECK(zp::open("torch://" + path + ".none", reading()).failure().code == errc::not_found);
   CHECK(save("torch://" + path, {{"w", values}}, {}, reading()).failure().code ==
         errc::unsupported);

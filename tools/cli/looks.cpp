@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "looks.hpp"
 
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
-
 #include "files.hpp"
 #include "text.hpp"
 
@@ -70,21 +67,6 @@ zp::error unsupported(const std::string& path, const std::string& what) {
 std::string named(const std::string& file) { return '"' + escaped(file) + '"'; }
 
 }  // namespace
-
-std::string_view format_of_directory(const std::string& path) {
-  constexpr zp::link_scope any = zp::link_scope::anywhere;
-  const auto at = zp::detail::split_at_directory(path, any);
-  if (!at || !*at) return {};
-  const auto state = zp::dcp::detail::state_key((*at)->store);
-  if (state && *state) return "DCP checkpoint";
-  const auto tree = zp::orbax::find_at(path, any);
-  if (tree && *tree) return "Orbax checkpoint";
-  std::string_view directory = path;
-  const std::string_view beneath = (*at)->key.str();
-  if (!beneath.empty() && directory.ends_with(beneath)) directory.remove_suffix(beneath.size());
-  const bool is_database = kind_of(std::string(directory) + "/manifest.ocdbt") == path_kind::file;
-  return is_database ? "OCDBT database" : "";
-}
 
 std::optional<zp::error> stand_in(const std::string& path, std::string_view head) {
   if (head.starts_with("version https://git-lfs.github.com/"))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a place is called, and what is said of one that is nothing this command reads.
+// What is said of a place that is nothing this command reads.
 
 #include <zarrpoint/core/result.hpp>
 
@@ -13,9 +13,6 @@
 namespace cli {
 
 namespace zp = zarrpoint;
-
-/// What a directory of another format is called, or what in one `path` names; empty for Zarr.
-std::string_view format_of_directory(const std::string& path);
 
 /// What stands in place of a file that was to be fetched, by how it begins, and what to do; nothing
 /// for all else.

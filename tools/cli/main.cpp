@@ -9,10 +9,7 @@
 #if defined(ZARRPOINT_CLI_ZFP)
 #include <zarrpoint/zfp.hpp>
 #endif
-#include <zarrpoint/dcp.hpp>
-#include <zarrpoint/orbax.hpp>
-#include <zarrpoint/store/place.hpp>
-#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/formats.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/version.hpp>
 
@@ -76,36 +73,10 @@ std::uint64_t default_memory() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) / 2;
 }
 
-/// Directories and what PyTorch and Orbax saved in them, with the symbolic links of a scope
-/// followed when they are read.
-template <zp::link_scope Scope>
-struct directory_scheme {
-  static constexpr std::string_view name = "file";
-  static zp::result<zp::stored_place> open(const zp::url& at, const zp::place_use& use) {
-    ZARRPOINT_TRY(path, at.path());
-    if (use.write) return zp::directory_place(path, use);
-    ZARRPOINT_TRY(state, zp::dcp::find_state(path, Scope, use.memory));
-    if (state) return *std::move(state);
-    return zp::orbax::directory_place(path, Scope, use.memory);
-  }
-};
-
-template <zp::link_scope Scope>
-constexpr zp::store_table stores_of = zp::orbax_stores::with<
-    zp::dcp_scheme, directory_scheme<Scope>, zp::zip_inflate_scheme>::table();
-
 /// What `--follow-links` says.
 zp::link_scope scope_of(std::string_view links) {
   if (links == "anywhere") return zp::link_scope::anywhere;
   return links.empty() ? zp::link_scope::none : zp::link_scope::beneath_root;
-}
-
-zp::store_table stores_for(zp::link_scope links) {
-  switch (links) {
-    case zp::link_scope::anywhere: return stores_of<zp::link_scope::anywhere>;
-    case zp::link_scope::beneath_root: return stores_of<zp::link_scope::beneath_root>;
-    default: return stores_of<zp::link_scope::none>;
-  }
 }
 
 zp::context make_context(std::uint64_t memory, std::string_view links) {
@@ -116,7 +87,7 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
   how.codecs = zp::all_codecs::table();
 #endif
   followed_links() = scope_of(links);
-  how.stores = stores_for(followed_links());
+  how.stores = zp::all_formats<zp::zip_inflate_scheme>().following(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));

@@ -115,7 +115,7 @@ zp::result<void> check_all_there(const saved_by_many& what, const source& from,
 
 zp::result<void> read_flat_cells(const zp::any_store& root, std::uint64_t memory, dims_by_key& to) {
   ZARRPOINT_TRY(state, zp::dcp::state_store::open(root, zp::store_key::root(),
-                                                  zp::dcp::metadata_within(memory)));
+                                                  zp::dcp::metadata_limits.within(memory)));
   for (const zp::dcp::tensor_entry& tensor : state.metadata().tensors) {
     if (!tensor.unflattened || zp::box::whole(*tensor.unflattened).empty()) continue;
     zp::dims cell = *tensor.unflattened;

@@ -3,10 +3,9 @@
 #include "source.hpp"
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/store/place.hpp>
+#include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/zip/zip_directory.hpp>
 
 #include "files.hpp"
@@ -138,19 +137,21 @@ zp::result<source_pointer> open_by_content(const std::string& path, std::string_
                      "safetensors, GGUF, torch.save, npy and npz");
 }
 
+/// Whether what is not there as a file or directory lies in one that a format claims.
+bool is_of_a_format(const std::string& path, const zp::context& how) {
+  const auto opened = how.stores.open(path, {.memory = how.limit.memory});
+  if (opened) return true;
+  const auto plain = zp::default_stores::table().open(path, {});
+  return plain || plain.failure().message != opened.failure().message;
+}
+
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
   switch (kind_of(path)) {
     case path_kind::nothing:
       // It may be there all the same: in a file.
       if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
         return open_zipped_zarr(path, how);
-      if (const auto in_gguf = zp::gguf::find_file(path, how.limit.memory); !in_gguf || *in_gguf)
-        return open_zarr(path, how);
-      // Or an item of an Orbax checkpoint: `run/checkpoints:state`.
-      if (path.find(':') != path.npos) {
-        const auto item = zp::orbax::find_at(path);
-        if (!item || *item) return open_zarr(path, how);
-      }
+      if (is_of_a_format(path, how)) return open_zarr(path, how);
       return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
     case path_kind::directory: return open_directory(path, how);
     case path_kind::other: return unsupported(path, "neither a file nor a directory");

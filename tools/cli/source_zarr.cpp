@@ -7,10 +7,8 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/shown_names.hpp>
-#include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
@@ -136,28 +134,15 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
   warn_of_differences();
   if (contents_.is_changed) warnings_.emplace_back(zp::detail::changed_attributes);
   id_ = contents_.id;
-  std::set<int> versions{contents_.zarr_format};
   entries_.reserve(contents_.leaves.size());  // each is large
   arrays_.reserve(contents_.leaves.size());
-  for (zp::detail::stored_leaf& leaf : contents_.leaves) {
-    versions.insert(leaf.zarr_format);
-    add(leaf, how);
-  }
+  for (zp::detail::stored_leaf& leaf : contents_.leaves) add(leaf, how);
   alike_.clear();
   add_groups();
   tell_names();
   if (!is_view_) tell_numbers();
   lent_.resize(arrays_.size());
-  const bool single = entries_.size() == 1 && entries_[0].name.empty();
-  format_ = root.container;
-  if (format_.empty())
-    format_ = std::string("Zarr ") +
-              (versions.size() > 1    ? "v2 and v3"
-               : versions.contains(2) ? "v2"
-                                      : "v3") +
-              (contents_.is_ours() ? " checkpoint of zarrpoint"
-               : single            ? " array"
-                                   : " hierarchy");
+  format_ = root.container.empty() ? contents_.format() : root.container;
 }
 
 void zarr_source::add(zp::detail::stored_leaf& leaf, const zp::context& how) {
@@ -447,28 +432,12 @@ zp::result<std::vector<stored_key>> list_objects(const zp::any_store& store,
 
 namespace {
 
-/// A hierarchy, and the format that holds it if that is not Zarr's own.
-struct found_place {
-  zp::stored_place place;
-  std::string_view container;
-};
-
-/// Files that are read as hierarchies are told by how they begin; all else by the schemes.
-zp::result<found_place> place_of(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(gguf, zp::gguf::find_file(path, how.limit.memory));
-  if (gguf) return found_place{*std::move(gguf), "GGUF"};
-  ZARRPOINT_TRY(archive, zp::torch::find_archive(path, how.limit.memory));
-  if (archive) return found_place{*std::move(archive), "torch.save"};
-  ZARRPOINT_TRY(place, how.stores.open(path, {.memory = how.limit.memory}));
-  return found_place{std::move(place), format_of_directory(path)};
-}
-
 /// A directory, or what a file of another format or a checkpoint holds.
 zp::result<zarr_root> open_root(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(at, place_of(path, how));
-  zp::stored_place& place = at.place;
-  if (place.key.is_root()) return zarr_root{std::move(place.store), at.container};
-  return zarr_root{zp::prefix_store(std::move(place.store), std::move(place.key)), at.container};
+  ZARRPOINT_TRY(place, how.stores.open(path, {.memory = how.limit.memory}));
+  zarr_root out{std::move(place.store), std::move(place.format)};
+  if (!place.key.is_root()) out.store = zp::prefix_store(out.store, std::move(place.key));
+  return out;
 }
 
 }  // namespace

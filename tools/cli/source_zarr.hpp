@@ -22,7 +22,7 @@ namespace cli {
 /// Where a hierarchy is, and the format of what holds it; empty for Zarr itself.
 struct zarr_root {
   zp::any_store store;
-  std::string_view container;
+  std::string container;
 };
 
 /// A Zarr hierarchy or a single array.

@@ -5,16 +5,15 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/dcp/impl/dcp_format_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_grid_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
-#include <zarrpoint/interop/dcp/impl/dcp_scheme_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
 #include <zarrpoint/interop/dcp/impl/dcp_value_impl.hpp>
 #include <zarrpoint/interop/dcp_save/impl/dcp_archive_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_header_impl.hpp>
-#include <zarrpoint/interop/gguf/impl/gguf_scheme_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/shown_names_impl.hpp>

@@ -12,7 +12,6 @@
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_files_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_merge_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_scheme_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
 #include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_writer_impl.hpp>

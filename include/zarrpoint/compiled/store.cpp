@@ -28,6 +28,7 @@
 #include <zarrpoint/store/file/impl/staging_blocks_impl.hpp>
 #include <zarrpoint/store/impl/block_cache_impl.hpp>
 #include <zarrpoint/store/impl/cache_store_impl.hpp>
+#include <zarrpoint/store/impl/format_impl.hpp>
 #include <zarrpoint/store/impl/memory_store_impl.hpp>
 #include <zarrpoint/store/impl/place_impl.hpp>
 #include <zarrpoint/store/impl/prefix_store_impl.hpp>

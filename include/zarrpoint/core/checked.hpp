@@ -5,6 +5,7 @@
 #include <zarrpoint/core/result.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <limits>
 
 namespace zarrpoint { inline namespace v0 {
@@ -39,6 +40,12 @@ namespace detail {
 template <std::unsigned_integral T>
 result<T> checked_round_up(T value, std::type_identity_t<T> step) {
   return checked_mul(ceil_div(value, step), step);
+}
+
+/// The largest document that a reader takes within a budget such as `limits::memory`, of which what
+/// is made of it has the rest: an eighth. Small ones are within the constant beyond the budget.
+constexpr std::uint64_t document_bytes_within(std::uint64_t memory) noexcept {
+  return memory / 8 + (std::uint64_t{16} << 10);
 }
 
 }  // namespace detail

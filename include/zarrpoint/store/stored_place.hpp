@@ -4,8 +4,10 @@
 
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -13,6 +15,7 @@ namespace zarrpoint { inline namespace v0 {
 struct stored_place {
   any_store store;
   store_key key;
+  std::string format{};  ///< that holds it, as people call it; empty for Zarr itself
 };
 
 /// What a place is opened for.
@@ -21,6 +24,7 @@ struct place_use {
   bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
   /// To read: what a store may take for what it keeps of its own documents, `limits::memory`.
   std::uint64_t memory = UINT64_MAX;
+  link_scope links = link_scope::none;  ///< to read: which symbolic links are followed
 };
 
 }}  // namespace zarrpoint::v0

@@ -34,6 +34,9 @@ struct checkpoint_contents {
   bool is_sealed = false;  ///< ours: there is a checksum of the root's attributes
 
   bool is_ours() const noexcept { return !id.empty(); }
+
+  /// "Zarr v3 checkpoint of zarrpoint", "Zarr v2 and v3 hierarchy", "Zarr v2 array".
+  std::string format() const;
 };
 
 /// The arrays of the hierarchy at the root of `store`: from our commit document; by listing, with

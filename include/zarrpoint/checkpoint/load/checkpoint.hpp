@@ -60,6 +60,9 @@ class checkpoint {
 
   /// Identifies the save that made it; empty when others did.
   const std::string& id() const noexcept;
+  /// What people call what holds it: "GGUF 3", "torch.save", "Orbax checkpoint", "Zarr v3
+  /// checkpoint of zarrpoint", "Zarr v2 hierarchy".
+  std::string format() const;
   /// The root group's attributes, without our own.
   const node& attributes() const noexcept;
   /// The attributes of a leaf, or of a group below the root: an object, or null for none. Reads
@@ -380,6 +383,15 @@ class checkpoint {
 
 /// Opens a checkpoint; see `checkpoint::open`.
 result<checkpoint> open(const location& where, const context& how = default_context());
+
+/// The same by a table of stores, such as `all_formats()` or `formats<gguf::format>()`, with the
+/// threads of `default_context()`.
+template <std::same_as<store_table> Stores>
+result<checkpoint> open(const location& where, const Stores& stores) {
+  context how = default_context();
+  how.stores = stores;
+  return open(where, how);
+}
 
 }}  // namespace zarrpoint::v0
 

@@ -83,16 +83,6 @@ struct metadata {
 inline constexpr torch::pickle_limits metadata_limits{.max_bytes = std::uint64_t{256} << 20,
                                                       .max_values = std::size_t{1} << 23};
 
-/// The same within a budget such as `limits::memory`: a value takes some 256 bytes with what is
-/// made of it.
-constexpr torch::pickle_limits metadata_within(std::uint64_t memory) noexcept {
-  torch::pickle_limits out = metadata_limits;
-  out.max_bytes = std::min(out.max_bytes, memory / 8 + (std::uint64_t{16} << 10));
-  out.max_values = static_cast<std::size_t>(
-      std::min<std::uint64_t>(out.max_values, memory / 256 + (std::uint64_t{1} << 10)));
-  return out;
-}
-
 /// Reads `.metadata` of torch.distributed.checkpoint, whatever version of PyTorch 2 wrote it.
 /// Nothing of the pickle is run. Errors: `corrupt`, naming the tensor, for boxes outside of it, two
 /// of one offset and different shapes, and boxes without an item; `resource_limit`; those of

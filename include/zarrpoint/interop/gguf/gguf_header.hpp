@@ -73,6 +73,10 @@ struct header_limits {
   std::size_t max_values = std::size_t{1} << 23;  ///< metadata values, elements of arrays included
   std::size_t max_tensors = std::size_t{1} << 20;
   std::size_t max_depth = 8;  ///< of arrays within arrays
+
+  /// The same within a budget such as `limits::memory`: a value takes some 64 bytes, a tensor some
+  /// 512 with its document.
+  header_limits within(std::uint64_t memory) const noexcept;
 };
 
 /// All that a file says before its tensors.

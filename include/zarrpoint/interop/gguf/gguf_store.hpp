@@ -8,17 +8,23 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/format.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace gguf {
+
+/// GGUF files, as a format of `formats<...>`: `gguf://m.gguf/output.weight` is `output.weight` of
+/// `m.gguf`.
+struct format {
+  static constexpr std::string_view name = "gguf";
+  static result<claim> sniff(const place_look& at);
+  static result<stored_place> open(const place_look& at, const place_use& use);
+};
 
 /// A GGUF file, as a store to read and list in which it is a Zarr hierarchy: each tensor is an
 /// array at its name, dots as they are (`blk.0.attn_q.weight`), of one chunk that lies in the file
@@ -53,8 +59,7 @@ class tensor_store {
 
  private:
   struct state;
-  friend result<std::optional<stored_place>> find_file(const std::string& path,
-                                                       std::uint64_t memory);
+  friend struct format;
   /// Gives another part by the name of its file.
   using part_opener = std::function<result<std::unique_ptr<blob>>(const std::string& name)>;
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/format.hpp>
 
 #include <memory>
 #include <optional>
@@ -64,6 +65,18 @@ class ocdbt_store {
   std::shared_ptr<const state> state_;
   std::optional<std::string> prefix_;
 };
+
+namespace ocdbt {
+
+/// Databases in directories, as a format of `formats<...>`: `ocdbt://x/a/b` is what lies at `a/b`
+/// in the database in `x`. In a larger layout, as Orbax's, it is that.
+struct format {
+  static constexpr std::string_view name = "ocdbt";
+  static result<claim> sniff(const place_look& at);
+  static result<stored_place> open(const place_look& at, const place_use& use);
+};
+
+}  // namespace ocdbt
 
 }}  // namespace zarrpoint::v0
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,6 +20,14 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 struct pickle_limits {
   std::uint64_t max_bytes = std::uint64_t{256} << 20;
   std::size_t max_values = std::size_t{1} << 23;  ///< also of the memo and of the stack
+
+  /// The same within a budget such as `limits::memory`: a value takes some 256 bytes with what is
+  /// made of it.
+  constexpr pickle_limits within(std::uint64_t memory) const noexcept {
+    const std::uint64_t values = memory / 256 + (std::uint64_t{1} << 10);
+    return {std::min(max_bytes, v0::detail::document_bytes_within(memory)),
+            static_cast<std::size_t>(std::min<std::uint64_t>(max_values, values))};
+  }
 };
 
 /// Reads a pickle of protocol 2 to 5, and runs nothing of it: what Python would call becomes a

@@ -8,19 +8,13 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/registry.hpp>
-#include <zarrpoint/store/schemes.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/format.hpp>
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace torch {
+namespace zarrpoint { inline namespace v0 { namespace torch {
 
 /// A file of torch.save (`pytorch_model.bin`, `model.pt`), as a store to read and list in which it
 /// is a Zarr hierarchy: each tensor is an array at the keys and places that lead to it, as
@@ -63,25 +57,15 @@ class archive_store {
   std::shared_ptr<const state> state_;
 };
 
-/// The file of torch.save that `path` is or leads through, and the key in it: `m.pt/w` is `w` of
-/// `m.pt`. Nothing for what is not one: a zip archive with `data.pkl` in its one folder, or a file
-/// that begins as those of before PyTorch 1.6. `memory`, such as `limits::memory`, bounds what the
-/// pickle may cost. Errors: those of `archive_store::open`.
-result<std::optional<stored_place>> find_archive(const std::string& path,
-                                                 std::uint64_t memory = UINT64_MAX);
-
-}  // namespace torch
-
-/// `torch://`: a file of torch.save. What is written there is `unsupported`.
-struct torch_scheme {
+/// Files of torch.save, as a format of `formats<...>`: zip archives with `data.pkl` in their one
+/// folder, and what PyTorch wrote before 1.6. `torch://m.pt/w` is `w` of `m.pt`.
+struct format {
   static constexpr std::string_view name = "torch";
-  static result<stored_place> open(const url& at, const place_use& use);
+  static result<claim> sniff(const place_look& at);
+  static result<stored_place> open(const place_look& at, const place_use& use);
 };
 
-/// The schemes of a `context` that opens files of torch.save, by `torch://path`.
-using torch_stores = default_stores::with<torch_scheme>;
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::torch
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/interop/torch/impl/torch_store_impl.hpp>

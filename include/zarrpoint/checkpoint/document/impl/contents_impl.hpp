@@ -354,6 +354,18 @@ class contents_reader {
   checkpoint_contents out_;
 };
 
+ZARRPOINT_INLINE std::string checkpoint_contents::format() const {
+  bool has_v2 = zarr_format == 2, has_v3 = zarr_format == 3;
+  for (const stored_leaf& leaf : leaves) (leaf.zarr_format == 2 ? has_v2 : has_v3) = true;
+  const bool is_array = leaves.size() == 1 && leaves[0].name.empty();
+  return std::string(!has_v2  ? "Zarr v3"
+                     : has_v3 ? "Zarr v2 and v3"
+                              : "Zarr v2") +
+         (is_ours()  ? " checkpoint of zarrpoint"
+          : is_array ? " array"
+                     : " hierarchy");
+}
+
 ZARRPOINT_INLINE result<checkpoint_contents> read_contents(const any_store& store,
                                                            const context& how, bool by_listing) {
   return contents_reader(store, how, by_listing || store.lists_cheaply()).read();

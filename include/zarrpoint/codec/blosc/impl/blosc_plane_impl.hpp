@@ -17,14 +17,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
   const byte_counts counts =
       sample_of(from, std::clamp(from.size() / 8, good_sample / 2, good_sample));
-  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+  double total = 0;
+  for (const auto count : counts) total += static_cast<double>(count);
   double bits = 0;
   for (const std::uint32_t count : counts) {
     if (count > 0) bits -= count * std::log2(count / total);

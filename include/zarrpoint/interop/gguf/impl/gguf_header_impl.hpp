@@ -27,6 +27,18 @@
 
 namespace zarrpoint { inline namespace v0 { namespace gguf {
 
+ZARRPOINT_INLINE header_limits header_limits::within(std::uint64_t memory) const noexcept {
+  const auto bounded = [&](std::size_t most, std::uint64_t each) {
+    return static_cast<std::size_t>(
+        std::min<std::uint64_t>(most, memory / each + (std::uint64_t{1} << 10)));
+  };
+  header_limits out = *this;
+  out.max_bytes = std::min(max_bytes, v0::detail::document_bytes_within(memory));
+  out.max_values = bounded(max_values, 64);
+  out.max_tensors = bounded(max_tensors, 512);
+  return out;
+}
+
 namespace detail {
 
 /// A file from its start, read piece by piece.

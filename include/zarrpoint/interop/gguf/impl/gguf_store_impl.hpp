@@ -11,6 +11,7 @@
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
+#include <zarrpoint/store/place.hpp>
 
 #include <algorithm>
 #include <array>
@@ -284,6 +285,25 @@ ZARRPOINT_INLINE std::string tensor_store::describe(const store_key& key) const 
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> tensor_store::list(const store_key& prefix) const {
   return guarded([&] { return state_->tree.list(prefix); });
+}
+
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  return at.head().starts_with("GGUF") ? claim::sure : claim::none;
+}
+
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  ZARRPOINT_TRY(file, at.open_file());
+  if (!at.head().starts_with("GGUF"))
+    return error{errc::corrupt, at.path() + ": it does not begin as a GGUF file does"};
+  const std::size_t slash = at.place().rfind('/') + 1;  // npos + 1 == 0
+  ZARRPOINT_TRY(opened, tensor_store::open(
+                            std::move(file), std::string_view(at.place()).substr(slash),
+                            [&](const std::string& other) {
+                              return v0::detail::open_file(at.place().substr(0, slash) + other);
+                            },
+                            header_limits{}.within(use.memory)));
+  std::string called = "GGUF " + std::to_string(opened.header().version);
+  return at.within(std::move(opened), std::move(called));
 }
 
 ZARRPOINT_INLINE const gguf::header& tensor_store::header() const noexcept {

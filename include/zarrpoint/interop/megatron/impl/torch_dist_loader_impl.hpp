@@ -96,7 +96,7 @@ class shards_of_state final : public sharded_reader {
 ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> torch_dist_loader::open(
     const load_job& job) const {
   ZARRPOINT_TRY(state, dcp::state_store::open(job.store, store_key::root(),
-                                              dcp::metadata_within(job.how.limit.memory)));
+                                              dcp::metadata_limits.within(job.how.limit.memory)));
   auto out = v0::detail::make_counted<detail::shards_of_state>(job, std::move(state));
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));

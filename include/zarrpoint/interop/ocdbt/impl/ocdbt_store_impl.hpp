@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -26,8 +27,7 @@ namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE ocdbt_options ocdbt_options::within(std::uint64_t memory) const noexcept {
   ocdbt_options out = *this;
-  // Small ones are within the constant beyond the budget, as small documents are.
-  out.node_bytes = std::min(node_bytes, memory / 8 + (std::uint64_t{16} << 10));
+  out.node_bytes = std::min(node_bytes, detail::document_bytes_within(memory));
   out.cache_bytes = std::min(cache_bytes, memory / 4);
   return out;
 }
@@ -137,6 +137,23 @@ ZARRPOINT_INLINE result<std::vector<ocdbt_version>> ocdbt_store::versions() cons
            return out;
          })
       .at("the versions of " + describe(store_key::root()));
+}
+
+ZARRPOINT_INLINE result<claim> ocdbt::format::sniff(const place_look& at) {
+  ZARRPOINT_TRY(is_database, at.has({"manifest.ocdbt"}));
+  return is_database ? claim::plain : claim::none;
+}
+
+ZARRPOINT_INLINE result<stored_place> ocdbt::format::open(const place_look& at,
+                                                          const place_use& use) {
+  ZARRPOINT_TRY(is_database, at.has({"manifest.ocdbt"}));
+  if (!is_database)
+    return error{errc::not_found, "open " + at.path() +
+                                      ": there is no OCDBT database: no directory with "
+                                      "manifest.ocdbt"};
+  ZARRPOINT_TRY(opened, ocdbt_store::open(at.directory(), store_key::root(),
+                                          ocdbt_options{}.within(use.memory)));
+  return at.within(std::move(opened), "OCDBT database");
 }
 
 }}  // namespace zarrpoint::v0

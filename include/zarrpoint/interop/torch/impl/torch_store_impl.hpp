@@ -12,10 +12,7 @@
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/place.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace torch {
+namespace zarrpoint { inline namespace v0 { namespace torch {
 
 struct archive_store::state {
   v0::detail::made_hierarchy tree;
@@ -95,54 +90,20 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> archive_store::list(
   return guarded([&] { return state_->tree.list(prefix); });
 }
 
-namespace detail {
-
-/// What a pickle may cost of a budget: a value takes some 256 bytes with what is made of it.
-constexpr pickle_limits limits_within(std::uint64_t memory) noexcept {
-  pickle_limits out;
-  out.max_bytes = std::min(out.max_bytes, memory / 8 + (std::uint64_t{16} << 10));
-  out.max_values = static_cast<std::size_t>(
-      std::min<std::uint64_t>(out.max_values, memory / 256 + (std::uint64_t{1} << 10)));
-  return out;
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (at.head().size() >= 32 && is_legacy_file(as_bytes(at.head().substr(0, 32))))
+    return claim::sure;
+  if (!at.head().starts_with("PK\x03\x04")) return claim::none;
+  ZARRPOINT_TRY(from, at.open_file());
+  const auto archive = zip_store::open(std::move(from));
+  const auto prefix = archive ? file::find_prefix(*archive) : std::optional<store_key>();
+  return prefix && *prefix ? claim::sure : claim::none;
 }
 
-}  // namespace detail
-
-ZARRPOINT_INLINE result<std::optional<stored_place>> find_archive(const std::string& path,
-                                                                  std::uint64_t memory) {
-  using found = std::optional<stored_place>;
-  const v0::detail::path_in_file at = v0::detail::split_at_file(path);
-  auto from = v0::detail::open_file(at.file);
-  std::array<std::byte, 32> mark{};
-  if (!from || (*from)->size() < mark.size()) return found();  // others say what is wrong with it
-  ZARRPOINT_CHECK((*from)->read(0, mark));
-  if (!is_legacy_file(mark)) {
-    if (!as_text(bytes_view(mark)).starts_with("PK\x03\x04")) return found();
-    ZARRPOINT_TRY(again, v0::detail::open_file(at.file));
-    const auto archive = zip_store::open(std::move(again));
-    if (!archive) return found();
-    const auto prefix = file::find_prefix(*archive);
-    if (!prefix || !*prefix) return found();
-  }
-  ZARRPOINT_TRY(opened, archive_store::open(*std::move(from), detail::limits_within(memory)));
-  ZARRPOINT_TRY(key, store_key::parse(at.rest).at(path));
-  return found(stored_place{std::move(opened), std::move(key)});
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  ZARRPOINT_TRY(from, at.open_file());
+  ZARRPOINT_TRY(opened, archive_store::open(std::move(from), pickle_limits{}.within(use.memory)));
+  return at.within(std::move(opened), "torch.save");
 }
 
-}  // namespace torch
-
-ZARRPOINT_INLINE result<stored_place> torch_scheme::open(const url& at, const place_use& use) {
-  ZARRPOINT_TRY(path, at.path());
-  if (use.write)
-    return error{errc::unsupported, "write " + path +
-                                        ": torch::save writes files of torch.save; save to a "
-                                        "directory or a zip"};
-  const v0::detail::path_in_file file = v0::detail::split_at_file(path);
-  ZARRPOINT_TRY(from, v0::detail::open_file(file.file));
-  ZARRPOINT_TRY(opened, torch::archive_store::open(std::move(from),
-                                                   torch::detail::limits_within(use.memory)));
-  ZARRPOINT_TRY(key, store_key::parse(file.rest).at(path));
-  return stored_place{std::move(opened), std::move(key)};
-}
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::torch

@@ -3,21 +3,16 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
-#include <zarrpoint/interop/dcp/dcp_scheme.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
-#include <zarrpoint/store/file/file_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace dcp {
+namespace zarrpoint { inline namespace v0 { namespace dcp {
 
 namespace detail {
 
@@ -66,53 +61,23 @@ ZARRPOINT_INLINE result<std::optional<store_key>> state_key(const any_store& dir
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<std::optional<stored_place>> find_state(const std::string& path,
-                                                                link_scope links,
-                                                                std::uint64_t memory) {
-  std::string_view whole = path;
-  while (whole.size() > 1 && whole.ends_with('/')) whole.remove_suffix(1);
-  std::string_view directory = whole;
-  std::string_view rest;
-  while (true) {
-    const auto store =
-        file_store::open(std::string(directory), {.read_only = true, .follow_links = links});
-    if (store) {
-      const auto key = store_key::parse(rest);
-      if (!key) return std::optional<stored_place>();
-      ZARRPOINT_TRY(found, detail::state_key(*store));
-      if (!found) return std::optional<stored_place>();
-      ZARRPOINT_TRY(opened, state_store::open(*store, *found, metadata_within(memory)));
-      return std::optional(stored_place{std::move(opened), *key});
-    }
-    const std::size_t slash = directory.rfind('/');
-    if (store.failure().code != errc::not_found || slash == directory.npos || slash == 0)
-      return std::optional<stored_place>();
-    directory = directory.substr(0, slash);
-    rest = whole.substr(slash + 1);
-  }
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (!at.is_directory()) return claim::none;
+  ZARRPOINT_TRY(found, detail::state_key(at.directory()));
+  return found ? claim::plain : claim::none;
 }
 
-}  // namespace dcp
-
-ZARRPOINT_INLINE result<stored_place> dcp_scheme::open(const url& at, const place_use& use) {
-  ZARRPOINT_TRY(path, at.path());
-  if (use.write)
-    return error{errc::unsupported, "write " + path +
-                                        ": dcp::save writes checkpoints of PyTorch; save to a "
-                                        "directory or a zip"};
-  ZARRPOINT_TRY(found, dcp::find_state(path, link_scope::none, use.memory));
-  if (found) return *std::move(found);
-  ZARRPOINT_CHECK(file_store::open(path, {.read_only = true}));
-  return error{errc::not_found, path + " holds no .metadata of torch.distributed.checkpoint"};
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  ZARRPOINT_CHECK(at.check_directory());
+  ZARRPOINT_TRY(found, detail::state_key(at.directory()));
+  if (!found)
+    return error{errc::not_found,
+                 at.path() + " holds no .metadata of torch.distributed.checkpoint"};
+  ZARRPOINT_TRY(is_megatron, detail::has_file(at.directory(), *found, "metadata.json"));
+  ZARRPOINT_TRY(opened,
+                state_store::open(at.directory(), *found, metadata_limits.within(use.memory)));
+  return at.within(std::move(opened),
+                   is_megatron ? "Megatron-Core torch_dist checkpoint" : "DCP checkpoint");
 }
 
-ZARRPOINT_INLINE result<stored_place> dcp_file_scheme::open(const url& at, const place_use& use) {
-  if (!use.write) {
-    ZARRPOINT_TRY(path, at.path());
-    ZARRPOINT_TRY(found, dcp::find_state(path, link_scope::none, use.memory));
-    if (found) return *std::move(found);
-  }
-  return file_scheme::open(at, use);
-}
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::dcp

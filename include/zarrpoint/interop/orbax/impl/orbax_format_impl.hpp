@@ -5,9 +5,8 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_scheme.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
-#include <zarrpoint/interop/orbax/orbax_scheme.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -21,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 {
-
-namespace orbax {
+namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
@@ -211,13 +208,27 @@ ZARRPOINT_INLINE std::vector<item_path> split_items(std::string_view above, std:
   return out;
 }
 
-ZARRPOINT_INLINE result<std::optional<found_path>> found_in(std::string directory, any_store store,
-                                                            std::string_view item) {
-  const stored_place root{std::move(store), store_key::root()};
-  ZARRPOINT_TRY(is_one, is_orbax(root));
-  if (!is_one) return std::optional<found_path>();
-  ZARRPOINT_TRY(found, find_tree(root, item));
-  return std::optional(found_path{std::move(directory), std::move(found), store_key::root()});
+/// The directory that a look leads to, with the item that is asked for, before anything in it is
+/// read.
+struct named_directory {
+  std::string path;
+  stored_place place;
+  std::string_view item;
+  std::string_view rest;
+};
+
+ZARRPOINT_INLINE std::optional<named_directory> directory_at(const place_look& at) {
+  if (at.is_file()) return std::nullopt;
+  // A relative path may have no directory on its way but the one with an item.
+  const std::string above = at.place().empty() ? "" : at.place() + '/';
+  for (const item_path& named : split_items(above, at.rest())) {
+    auto store = file_store::open(named.directory, {.read_only = true, .follow_links = at.links()});
+    if (store)
+      return named_directory{
+          named.directory, {*std::move(store), store_key::root()}, named.item, named.rest};
+  }
+  if (!at.is_directory()) return std::nullopt;
+  return named_directory{at.place(), {at.directory(), store_key::root()}, {}, at.rest()};
 }
 
 /// An item of JSON as a group.
@@ -235,79 +246,41 @@ ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
   return any_store(std::move(made));
 }
 
-ZARRPOINT_INLINE result<stored_place> open_found(found_path at, std::uint64_t memory) {
-  ZARRPOINT_TRY(is_tree, holds_tree(at.found.place));
-  if (!is_tree) {
-    ZARRPOINT_TRY(json, json_store(at.found.place));
-    return stored_place{std::move(json), std::move(at.rest)};
-  }
-  ZARRPOINT_TRY(store, tree_store::open(std::move(at.found.place.store),
-                                        std::move(at.found.place.key), memory));
-  return stored_place{std::move(store), std::move(at.rest)};
-}
-
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::optional<found_path>> find_at(const std::string& path,
                                                            link_scope links) {
-  ZARRPOINT_TRY(at, v0::detail::split_at_directory(path, links));
-  std::string_view above = path;
-  while (above.size() > 1 && above.ends_with('/')) above.remove_suffix(1);
-  // A relative path may have no directory on its way but the one with an item.
-  const std::string_view rest = at ? at->key.str() : above;
-  above.remove_suffix(rest.size());
-  for (const detail::item_path& named : detail::split_items(above, rest)) {
-    auto store = file_store::open(named.directory, {.read_only = true, .follow_links = links});
-    if (!store) continue;
-    ZARRPOINT_TRY(beneath, store_key::parse(named.rest));
-    ZARRPOINT_TRY(found, detail::found_in(named.directory, *std::move(store), named.item));
-    if (found) found->rest = std::move(beneath);
-    return std::move(found);
-  }
-  if (!at) return std::optional<found_path>();
-  while (above.size() > 1 && above.ends_with('/')) above.remove_suffix(1);
-  ZARRPOINT_TRY(found, detail::found_in(std::string(above), std::move(at->store), {}));
-  if (found) found->rest = std::move(at->key);
-  return std::move(found);
+  const place_look at(path, links);
+  const auto named = detail::directory_at(at);
+  if (!named) return std::optional<found_path>();
+  ZARRPOINT_TRY(is_one, detail::is_orbax(named->place));
+  if (!is_one) return std::optional<found_path>();
+  ZARRPOINT_TRY(found, find_tree(named->place, named->item));
+  ZARRPOINT_TRY(rest, store_key::parse(named->rest));
+  return std::optional(found_path{named->path, std::move(found), std::move(rest)});
 }
 
-ZARRPOINT_INLINE result<stored_place> tree_place(const std::string& path, link_scope links,
-                                                 std::uint64_t memory) {
-  ZARRPOINT_TRY(at, find_at(path, links));
-  if (at) return detail::open_found(*std::move(at), memory);
-  ZARRPOINT_TRY(nearest, v0::detail::split_at_directory(path, links));
-  if (!nearest) {
-    ZARRPOINT_CHECK(file_store::open(path, {.read_only = true, .follow_links = links}));
-    return error{errc::not_found, path + " does not exist"};
-  }
-  return detail::no_tree({std::move(nearest->store), store_key::root()}, {});
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  const auto named = detail::directory_at(at);
+  if (!named) return claim::none;
+  ZARRPOINT_TRY(is_one, detail::is_orbax(named->place));
+  return is_one ? claim::sure : claim::none;
 }
 
-ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path, link_scope links,
-                                                      std::uint64_t memory) {
-  ZARRPOINT_TRY(at, find_at(path, links));
-  if (at) return detail::open_found(*std::move(at), memory);
-  ZARRPOINT_TRY(database, v0::detail::find_ocdbt(path, links, ocdbt_options{}.within(memory)));
-  if (database) return *std::move(database);
-  ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true, .follow_links = links}));
-  return stored_place{std::move(store), store_key::root()};
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  const auto named = detail::directory_at(at);
+  if (!named) ZARRPOINT_CHECK(at.check_directory());
+  ZARRPOINT_TRY(found, find_tree(named->place, named->item));
+  ZARRPOINT_TRY(rest, store_key::parse(named->rest).at(at.path()));
+  ZARRPOINT_TRY(is_tree, detail::holds_tree(found.place));
+  const auto open = [&]() -> result<any_store> {
+    if (!is_tree) return detail::json_store(found.place);
+    ZARRPOINT_TRY(tree, tree_store::open(std::move(found.place.store), std::move(found.place.key),
+                                         use.memory));
+    return any_store(std::move(tree));
+  };
+  ZARRPOINT_TRY(opened, open());
+  return stored_place{std::move(opened), std::move(rest), "Orbax checkpoint"};
 }
 
-}  // namespace orbax
-
-ZARRPOINT_INLINE result<stored_place> orbax_scheme::open(const url& at, const place_use& use) {
-  ZARRPOINT_TRY(path, at.path());
-  if (use.write)
-    return error{errc::unsupported, "write " + path +
-                                        ": orbax::save writes Orbax checkpoints; save to a "
-                                        "directory or a zip"};
-  return orbax::tree_place(path, link_scope::none, use.memory);
-}
-
-ZARRPOINT_INLINE result<stored_place> orbax_file_scheme::open(const url& at, const place_use& use) {
-  if (use.write) return file_scheme::open(at, use);
-  ZARRPOINT_TRY(path, at.path());
-  return orbax::directory_place(path, link_scope::none, use.memory);
-}
-
-}}  // namespace zarrpoint::v0
+}}}  // namespace zarrpoint::v0::orbax

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
-#include <zarrpoint/interop/gguf/gguf_scheme.hpp>
+#include <zarrpoint/interop/gguf/gguf_store.hpp>
 
 #include "support/gguf_bytes.hpp"
 #include "support/temp_directory.hpp"
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace gguf_scheme_test {
+namespace gguf_format_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint;
@@ -23,11 +23,11 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/gguf/";
 
 context reading() {
   context out = default_context();
-  out.stores = gguf_stores::table();
+  out.stores = formats<gguf::format>();
   return out;
 }
 
-TEST_CASE("gguf scheme: paths and URLs, into the file too") {
+TEST_CASE("gguf format: paths and URLs, into the file too") {
   const test::temp_directory made;
   const std::string path = made.path().string() + "/model";  // whatever its name
   std::filesystem::copy_file(golden + "small.gguf", path);
@@ -43,24 +43,25 @@ TEST_CASE("gguf scheme: paths and URLs, into the file too") {
   const std::vector<float> mine{1};
   CHECK(save("gguf://" + path, {{"w", mine}}, {}, reading()).failure().code == errc::unsupported);
 
-  const auto found = gguf::find_file(path + "/plain.one").value();
-  REQUIRE(found);
-  CHECK(found->key.str() == "plain.one");
-  CHECK_FALSE(gguf::find_file(made.path().string()).value());
-  CHECK_FALSE(gguf::find_file(golden + "index.json").value());
-  CHECK_FALSE(gguf::find_file(path + "/a/../b").has_value());
+  const store_table table = formats<gguf::format>();
+  const stored_place found = table.open(path + "/plain.one", {}).value();
+  CHECK(found.key.str() == "plain.one");
+  CHECK(found.format == "GGUF 3");
+  CHECK(table.open(made.path().string(), {}).value().format.empty());
+  CHECK_FALSE(table.open(golden + "index.json", {}));
+  CHECK_FALSE(table.open(path + "/a/../b", {}));
 }
 
-TEST_CASE("gguf scheme: a header takes no more than the budget of the caller") {
+TEST_CASE("gguf format: a header takes no more than the budget of the caller") {
   test::gguf_bytes file;
   file.head(3, 0, 1).text("a").number<std::uint32_t>(9).number<std::uint32_t>(0);
   file.number<std::uint64_t>(20'000).raw(std::string(20'000, 'x')).pad(32);
   const test::temp_directory made;
   const std::string path = made.path().string() + "/model";
   test::write_file(path, file.str());
-  CHECK(gguf::find_file(path).value());
-  CHECK(gguf::find_file(path, std::uint64_t{1} << 30).value());
-  CHECK(gguf::find_file(path, std::uint64_t{1} << 20).failure().code == errc::resource_limit);
+  context wide = reading();
+  wide.limit.memory = std::size_t{1} << 30;
+  CHECK(zp::open(path, wide));
   context tight = reading();
   tight.limit.memory = std::size_t{1} << 20;
   for (const std::string& place : {path, "gguf://" + path}) {
@@ -70,4 +71,4 @@ TEST_CASE("gguf scheme: a header takes no more than the budget of the caller") {
   }
 }
 
-}  // namespace gguf_scheme_test
+}  // namespace gguf_format_test

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/store/stored_place.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+// Formats: what a path holds that is not a Zarr hierarchy of its own, by what lies there.
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How sure a format is that a place is its own.
+enum class claim : std::uint8_t {
+  none,   ///< it is not
+  plain,  ///< it is, if no other format says more: a database may be a part of something larger
+  sure,
+};
+
+/// One look at a path, for all formats: the nearest file or directory on the way to it, and what of
+/// the path lies behind that.
+class place_look {
+ public:
+  /// The look at `path`. What cannot be opened counts as not there.
+  explicit place_look(std::string path, link_scope links = link_scope::none);
+
+  const std::string& path() const noexcept { return path_; }    ///< that was asked for
+  const std::string& place() const noexcept { return place_; }  ///< what is there; or empty
+  const std::string& rest() const noexcept { return rest_; }    ///< without slashes around it
+  link_scope links() const noexcept { return links_; }          ///< that may be followed
+
+  bool is_file() const noexcept { return is_file_; }
+  bool is_directory() const noexcept { return directory_.has_value(); }
+
+  /// The first bytes of a file, 264 at most.
+  std::string_view head() const noexcept { return head_; }
+  /// The file once more. Errors: `not_found`, `io`.
+  result<std::unique_ptr<blob>> open_file() const;
+
+  /// Errors, if no directory lies on the way to the path: `not_found`, `io`.
+  result<void> check_directory() const;
+  /// The directory, to read: there must be one.
+  const any_store& directory() const noexcept { return *directory_; }
+  /// Whether a file of one of these names lies in the directory; false where there is none.
+  result<bool> has(std::initializer_list<const char*> names) const;
+  /// Whether a Zarr hierarchy lies there.
+  result<bool> has_zarr() const { return has({"zarr.json", ".zgroup", ".zarray"}); }
+
+  /// What `opened` has at the rest of the path. Errors: `invalid_argument` for what is not a key.
+  result<stored_place> within(any_store opened, std::string format) const;
+
+ private:
+  std::string path_, place_, rest_, head_;
+  link_scope links_;
+  bool is_file_ = false;
+  std::optional<any_store> directory_;
+};
+
+/// A format that can be read, as a type: `name`, which is the scheme of URLs that choose it;
+/// `sniff`, which tells from a look whether a place is its own; and `open`, which gives a store
+/// whose keys are those of a Zarr hierarchy, and may tell in `stored_place::format` what people
+/// call it. `open` is asked without `sniff`, too, for `name://path`.
+template <class F>
+concept readable_format = requires(const place_look& at, const place_use& use) {
+  { F::name } -> std::convertible_to<std::string_view>;
+  { F::sniff(at) } -> std::same_as<result<claim>>;
+  { F::open(at, use) } -> std::same_as<result<stored_place>>;
+};
+
+namespace detail {
+
+struct format_entry {
+  std::string_view name;
+  result<claim> (*sniff)(const place_look&);
+  result<stored_place> (*open)(const place_look&, const place_use&);
+};
+
+/// What a path holds, by the format that claims it most; nothing if none does. Errors:
+/// `invalid_argument` if two claim it as much; those of the format.
+result<std::optional<stored_place>> find_by_formats(std::span<const format_entry> formats,
+                                                    const std::string& path, const place_use& use);
+
+/// What a URL names, by the format that its scheme chose.
+result<stored_place> open_by_format(const format_entry& format, const url& at,
+                                    const place_use& use);
+
+template <readable_format F>
+inline constexpr format_entry format_entry_of{F::name, &F::sniff, &F::open};
+
+template <class F>
+struct scheme_of_format {
+  static constexpr std::string_view name = F::name;
+  static result<stored_place> open(const url& at, const place_use& use) {
+    return open_by_format(format_entry_of<F>, at, use);
+  }
+};
+
+template <class... Fs>
+struct format_list {
+  static constexpr std::array<format_entry, sizeof...(Fs)> entries{format_entry_of<Fs>...};
+  static result<std::optional<stored_place>> find(const std::string& path, const place_use& use) {
+    return find_by_formats(entries, path, use);
+  }
+  static constexpr path_rules rules{&find, &name_format};
+};
+
+/// The schemes and the formats among some types; of one name the last.
+template <class Stores, class Formats, class... Rest>
+struct stores_and_formats {
+  static constexpr store_table table() { return store_table(Stores::entries, &Formats::rules); }
+};
+template <class Stores, class... Kept, store_scheme T, class... Rest>
+struct stores_and_formats<Stores, format_list<Kept...>, T, Rest...>
+    : stores_and_formats<typename Stores::template with<T>, format_list<Kept...>, Rest...> {};
+template <class Stores, class... Kept, readable_format T, class... Rest>
+struct stores_and_formats<Stores, format_list<Kept...>, T, Rest...>
+    : stores_and_formats<typename Stores::template with<scheme_of_format<T>>,
+                         std::conditional_t<((T::name == Rest::name) || ...), format_list<Kept...>,
+                                            format_list<Kept..., T>>,
+                         Rest...> {};
+
+}  // namespace detail
+
+/// A table of stores to which places of these formats are as good as directories: `open(path,
+/// formats<gguf::format, orbax::format>())`. Paths are looked at once, and opened by the format
+/// that claims them; each format has its scheme, too, as `gguf://path`. Among the types may be
+/// schemes of stores, such as `zip_inflate_scheme`. To write, paths are what they are by default.
+template <class... Fs>
+constexpr store_table formats() {
+  static_assert((... && (readable_format<Fs> || store_scheme<Fs>)),
+                "zarrpoint: formats<...> takes formats and schemes of stores");
+  return detail::stores_and_formats<default_stores, detail::format_list<>, Fs...>::table();
+}
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/impl/format_impl.hpp>
+#endif

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/formats.hpp>
+#include <zarrpoint/stores.hpp>
+#include <zarrpoint/torch.hpp>
+
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+// Each kind of place is opened by one call, whatever wrote it.
+
+namespace formats_test {
+
+using namespace zarrpoint;
+namespace fs = std::filesystem;
+
+const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/";
+
+bool mentions(const error& failure, std::string_view text) {
+  INFO(to_string(failure));
+  return failure.message.find(text) != std::string::npos;
+}
+
+/// Opens a place, and loads a leaf and its first elements.
+void check_place(const std::string& path, std::string_view format, std::string_view leaf) {
+  CAPTURE(path);
+  const auto opened = open(path, all_formats());
+  REQUIRE_MESSAGE(opened.has_value(), to_string(opened.failure()));
+  CHECK(opened->format() == format);
+  REQUIRE(opened->contains(leaf));
+  const auto whole = opened->load<tensor>(leaf);
+  REQUIRE_MESSAGE(whole.has_value(), to_string(whole.failure()));
+  box part = box::whole(whole->shape());
+  if (part.shape.rank() > 0 && part.shape[0] > 1) part.shape[0] = 1;
+  CHECK(opened->load<tensor>(leaf, part).value().shape() == part.shape);
+  CHECK(opened->attributes(leaf));
+  // The same by the default context, which has the threads that `open` uses.
+  CHECK(opened->how().executor.concurrency() == default_context().executor.concurrency());
+}
+
+TEST_CASE("formats: one call opens each kind, and says what it is") {
+  check_place(golden + "orbax/pytree-files-zarr2", "Orbax checkpoint", "params/mask");
+  check_place(golden + "orbax/pytree-ocdbt-zarr3", "Orbax checkpoint", "params/mask");
+  check_place(golden + "orbax/manager-composite:state", "Orbax checkpoint", "step");
+  check_place("orbax://" + golden + "orbax/pytree-ocdbt-zarr3", "Orbax checkpoint", "step");
+  check_place("ocdbt://" + golden + "orbax/pytree-ocdbt-zarr3/step", "OCDBT database", "");
+  check_place(golden + "dcp/one-process", "DCP checkpoint", "model.w");
+  check_place("dcp://" + golden + "dcp/dtensor-2x2", "DCP checkpoint", "w");
+  check_place(golden + "dcp/torch_dist-tp2-pp1-2ranks", "Megatron-Core torch_dist checkpoint",
+              "decoder.weight");
+  check_place(golden + "gguf/small.gguf", "GGUF 3", "plain.f32.weight");
+  check_place("gguf://" + golden + "gguf/small.gguf", "GGUF 3", "plain.one");
+  check_place(golden + "peers/tensorstore/v2-int16", "Zarr v2 array", "");
+
+  const test::temp_directory made;
+  const std::vector<float> values{1, 2, 3};
+  for (const std::string& to : {made / "c", made / "c.zip"}) {
+    save(to, {{"w", values}}).value();
+    check_place(to, "Zarr v3 checkpoint of zarrpoint", "w");
+    check_place("file://" + to, "Zarr v3 checkpoint of zarrpoint", "w");
+  }
+  const any_store folder = file_store::open(made.path().string()).value();
+  const host_view row = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                   tensor_spec{dtype(dtype_kind::float32), {3}});
+  torch::save(folder, store_key::parse("m.pt").value(), torch::value::dict{{"w", row}}).value();
+  check_place(made / "m.pt", "torch.save", "w");
+  check_place("torch://" + (made / "m.pt"), "torch.save", "w");
+}
+
+TEST_CASE("formats: as docs/formats.md has it") {
+  namespace zp = zarrpoint;
+  const std::string path = golden + "gguf/small.gguf";
+  const auto ckpt = zp::open(path, zp::all_formats()).value();
+  std::puts(ckpt.format().c_str());  // as "GGUF 3" or "Orbax checkpoint"
+  CHECK(ckpt.format() == "GGUF 3");
+}
+
+TEST_CASE("formats: what lies in an OCDBT database is Orbax's if that is asked for") {
+  const std::string path = golden + "orbax/pytree-ocdbt-zarr3";
+  const auto all = formats<ocdbt::format, orbax::format>().open(path, {}).value();
+  CHECK(all.format == "Orbax checkpoint");
+  CHECK(formats<ocdbt::format>().open(path, {}).value().format == "OCDBT database");
+}
+
+TEST_CASE("formats: what no format claims is what it is without them") {
+  const test::temp_directory made;
+  CHECK(open(made / "none", all_formats()).failure().code == errc::not_found);
+  CHECK(open("none-at-all", all_formats()).failure().code == errc::not_found);
+  CHECK(open(made.path().string(), all_formats()).failure().code == errc::not_found);
+  test::write_file(made / "text", "nothing that is known");
+  CHECK_FALSE(open(made / "text", all_formats()));
+  CHECK_FALSE(open(made / "text/in/it", all_formats()));
+  CHECK_FALSE(open("gguf://" + (made / "text"), all_formats()));
+  // And to write.
+  const std::vector<float> values{1};
+  context how = default_context();
+  how.stores = all_formats();
+  CHECK(save(made / "new", {{"w", values}}, {}, how));
+  CHECK(open(made / "new", all_formats()).value().contains("w"));
+  const auto refused = save("gguf://" + (made / "m.gguf"), {{"w", values}}, {}, how);
+  CHECK(refused.failure().code == errc::unsupported);
+  CHECK(mentions(refused.failure(), "gguf:// is only read"));
+}
+
+TEST_CASE("formats: a damaged place is told by its own format") {
+  const test::temp_directory made;
+  std::string bytes = test::read_file(golden + "gguf/small.gguf");
+  test::write_file(made / "m.gguf", bytes.substr(0, 100));
+  CHECK(mentions(open(made / "m.gguf", all_formats()).failure(), "GGUF"));
+  CHECK_FALSE(mentions(open(made / "m.gguf", all_formats()).failure(), "looks like"));
+  fs::copy(golden + "dcp/one-process", made / "dcp");
+  test::write_file(made / "dcp/.metadata", "no pickle");
+  CHECK(mentions(open(made / "dcp", all_formats()).failure(), "PyTorch"));
+  fs::create_directory(made / "db");
+  test::write_file(made / "db/manifest.ocdbt", "no manifest");
+  CHECK(mentions(open(made / "db", all_formats()).failure(), "OCDBT"));
+  // Of a link that may not be followed the error names the link, and the table may follow it.
+  fs::create_directory(made / "links");
+  fs::create_symlink(golden + "dcp/one-process/.metadata", made / "links/.metadata");
+  CHECK(mentions(open(made / "links", all_formats()).failure(), "link"));
+  fs::create_directory(made / "followed");
+  for (const auto& each : fs::directory_iterator(golden + "dcp/one-process"))
+    fs::create_symlink(each.path(), fs::path(made / "followed") / each.path().filename());
+  const store_table follows = all_formats().following(link_scope::anywhere);
+  CHECK(open(made / "followed", follows).value().contains("model.w"));
+}
+
+TEST_CASE("formats: without them the error says what a place looks like, and what reads it") {
+  const test::temp_directory made;
+  for (const auto& [path, what] : std::vector<std::pair<std::string, std::string>>{
+           {golden + "gguf/small.gguf",
+            "a GGUF file: open(path, formats<gguf::format>()) of <zarrpoint/gguf.hpp>"},
+           {golden + "orbax/pytree-ocdbt-zarr3",
+            "an Orbax checkpoint: open(path, formats<orbax::format>())"},
+           {golden + "dcp/one-process", "<zarrpoint/dcp.hpp>"},
+           {golden + "torch/torch-2.15.0.pt", "<zarrpoint/torch.hpp>"}}) {
+    CAPTURE(path);
+    const auto refused = open(path);
+    CHECK(mentions(refused.failure(), what));
+    CHECK(mentions(open("file://" + path).failure(), what));
+  }
+  CHECK_FALSE(mentions(open(made.path().string()).failure(), "looks like"));
+  CHECK(mentions(open(golden + "gguf/small.gguf", formats<dcp::format>()).failure(), "gguf.hpp"));
+}
+
+/// A format of the test's own: a file that begins with "toy" and holds one byte more.
+struct toy {
+  static constexpr std::string_view name = "toy";
+  static result<claim> sniff(const place_look& at) {
+    return at.head().starts_with("toy") ? claim::plain : claim::none;
+  }
+  static result<stored_place> open(const place_look& at, const place_use&) {
+    ZARRPOINT_TRY(file, at.open_file());
+    if (file->size() != 4) return error{errc::corrupt, at.path() + ": no toy"};
+    std::vector<std::uint8_t> value(1);
+    ZARRPOINT_CHECK(file->read(3, std::as_writable_bytes(std::span(value))));
+    memory_store made;
+    ZARRPOINT_CHECK(save(location(made, store_key::parse("c").value()), {{"value", value}}));
+    return at.within(prefix_store(made, store_key::parse("c").value()), "");
+  }
+};
+
+struct other_toy : toy {
+  static constexpr std::string_view name = "other";
+};
+struct sure_toy : toy {
+  static constexpr std::string_view name = "sure";
+  static result<claim> sniff(const place_look& at) {
+    ZARRPOINT_TRY(claimed, toy::sniff(at));
+    return claimed == claim::none ? claim::none : claim::sure;
+  }
+};
+struct own_gguf : toy {
+  static constexpr std::string_view name = "gguf";
+};
+
+TEST_CASE("formats: those of users are as good as ours") {
+  const test::temp_directory made;
+  const std::string path = made / "a file";
+  test::write_file(path, "toy\x05");
+  const auto opened = open(path, all_formats<toy>()).value();
+  CHECK(opened.format() == "toy");
+  CHECK(opened.load<std::vector<std::uint8_t>>("value").value() == std::vector<std::uint8_t>{5});
+  CHECK(open("toy://" + (made / "a%20file"), all_formats<toy>()));
+  CHECK(open(golden + "gguf/small.gguf", all_formats<toy>()).value().format() == "GGUF 3");
+  // One of the same name takes the place of ours.
+  CHECK(open(path, all_formats<own_gguf>()).value().format() == "gguf");
+  CHECK_FALSE(open(golden + "gguf/small.gguf", all_formats<own_gguf>()));
+  CHECK(open(golden + "orbax/pytree-ocdbt-zarr3", all_formats<own_gguf, zip_scheme>()));
+  test::write_file(path, "toy and more");
+  CHECK(mentions(open(path, all_formats<toy>()).failure(), "no toy"));
+}
+
+TEST_CASE("formats: a place that two claim is opened by the surer one, or by its scheme") {
+  const test::temp_directory made;
+  const std::string path = made / "t";
+  test::write_file(path, "toy\x05");
+  const store_table both = formats<toy, other_toy>();
+  const auto refused = open(path, both);
+  CHECK(refused.failure().code == errc::invalid_argument);
+  CHECK(mentions(refused.failure(), "toy://" + path));
+  CHECK(mentions(refused.failure(), "other://" + path));
+  CHECK(open("other://" + path, both).value().format() == "other");
+  CHECK(open(path, formats<toy, other_toy, sure_toy>()).value().format() == "sure");
+  CHECK(open(path, formats<sure_toy, toy, other_toy>()).value().format() == "sure");
+}
+
+}  // namespace formats_test
