@@ -4,50 +4,90 @@
 
 #include <zarrpoint/core/config.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-// What to say of a codec that a table does not hold.
+// The facts of each codec: what to say where a table does not hold it, and what it is in Zarr v2.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-// Pointers, since a `string_view` takes twice the room in a small program.
-struct codec_note {
-  const char* name;  ///< as in metadata, without "numcodecs."
+/// Where programs get a codec: a place in `codec_doors`.
+enum class codec_door : std::uint8_t { defaults, numcodecs, gzip, bz2, lzma, zfp };
+
+// Pointers here and below, since a `string_view` takes twice the room in a small program.
+struct codec_door_note {
   const char* header;
-  const char* codecs;  ///< what to add to `default_codecs`; empty: the header has a registry
+  const char* codecs;  ///< the registry to use
 };
 
-/// Codecs that the library has beside the default ones.
-inline constexpr codec_note opt_in_codecs[] = {
-    {"gzip", "gzip.hpp", "gzip_codec, zlib_codec"},
-    {"zlib", "gzip.hpp", "gzip_codec, zlib_codec"},
-    {"bz2", "bz2.hpp", "bz2_codec"},
-    {"lzma", "lzma.hpp", "lzma_codec"},
-    {"zfp", "zfp.hpp", "zfp_codec, zfpy_codec"},
-    {"zfpy", "zfp.hpp", "zfp_codec, zfpy_codec"},
-    {"adler32", "codecs.hpp", ""},
-    {"astype", "codecs.hpp", ""},
-    {"base64", "codecs.hpp", ""},
-    {"bitround", "codecs.hpp", ""},
-    {"cast_value", "codecs.hpp", ""},
-    {"categorize", "codecs.hpp", ""},
-    {"crc32", "codecs.hpp", ""},
-    {"crc32c", "codecs.hpp", ""},
-    {"delta", "codecs.hpp", ""},
-    {"fixedscaleoffset", "codecs.hpp", ""},
-    {"fletcher32", "codecs.hpp", ""},
-    {"jenkins_lookup3", "codecs.hpp", ""},
-    {"json2", "codecs.hpp", ""},
-    {"lz4", "codecs.hpp", ""},
-    {"msgpack2", "codecs.hpp", ""},
-    {"n5_default", "codecs.hpp", ""},
-    {"packbits", "codecs.hpp", ""},
-    {"pcodec", "codecs.hpp", ""},
-    {"quantize", "codecs.hpp", ""},
-    {"reshape", "codecs.hpp", ""},
-    {"scale_offset", "codecs.hpp", ""},
-    {"shuffle", "codecs.hpp", ""},
-    {"vlen-array", "codecs.hpp", ""},
+inline constexpr codec_door_note codec_doors[] = {
+    {"codecs.hpp", "default_codecs"},
+    {"codecs.hpp", "numcodecs_codecs"},
+    {"gzip.hpp", "default_codecs::with<gzip_codec, zlib_codec>"},
+    {"bz2.hpp", "default_codecs::with<bz2_codec>"},
+    {"lzma.hpp", "default_codecs::with<lzma_codec>"},
+    {"zfp.hpp", "default_codecs::with<zfp_codec, zfpy_codec>"},
+};
+
+/// The name of a codec in Zarr v3: the short one; that with "numcodecs." before it; or, where both
+/// are names, the latter for the codec of v2.
+enum class v3_spelling : std::uint8_t { plain, prefixed, both };
+
+/// Where a codec of Zarr v2 stands in a chain of v3; `none` for one that v2 does not have.
+enum class v2_role : std::uint8_t {
+  none,
+  array_filter,
+  object_filter,
+  array_compressor,
+  bytes_filter,
+  compressor
+};
+
+struct known_codec {
+  const char* name;  ///< as in metadata, without "numcodecs."
+  codec_door door;
+  v3_spelling spelling;
+  v2_role role;
+
+  constexpr std::string_view id() const noexcept { return name; }
+};
+
+/// Codecs of the library that an error may name or that Zarr v2 has. A new one gets a row here, a
+/// place in the list of its door, and a row in docs/codecs.md.
+inline constexpr known_codec known_codecs[] = {
+    {"vlen-utf8", codec_door::defaults, v3_spelling::plain, v2_role::object_filter},
+    {"vlen-bytes", codec_door::defaults, v3_spelling::plain, v2_role::object_filter},
+    {"zstd", codec_door::defaults, v3_spelling::plain, v2_role::compressor},
+    {"blosc", codec_door::defaults, v3_spelling::plain, v2_role::compressor},
+    {"gzip", codec_door::gzip, v3_spelling::plain, v2_role::compressor},
+    {"zlib", codec_door::gzip, v3_spelling::both, v2_role::compressor},
+    {"bz2", codec_door::bz2, v3_spelling::prefixed, v2_role::compressor},
+    {"lzma", codec_door::lzma, v3_spelling::prefixed, v2_role::compressor},
+    {"zfp", codec_door::zfp, v3_spelling::plain, v2_role::none},
+    {"zfpy", codec_door::zfp, v3_spelling::prefixed, v2_role::array_compressor},
+    {"pcodec", codec_door::numcodecs, v3_spelling::prefixed, v2_role::array_compressor},
+    {"delta", codec_door::numcodecs, v3_spelling::prefixed, v2_role::array_filter},
+    {"fixedscaleoffset", codec_door::numcodecs, v3_spelling::prefixed, v2_role::array_filter},
+    {"quantize", codec_door::numcodecs, v3_spelling::prefixed, v2_role::array_filter},
+    {"astype", codec_door::numcodecs, v3_spelling::prefixed, v2_role::array_filter},
+    {"bitround", codec_door::numcodecs, v3_spelling::both, v2_role::array_filter},
+    {"packbits", codec_door::numcodecs, v3_spelling::both, v2_role::array_filter},
+    {"vlen-array", codec_door::numcodecs, v3_spelling::prefixed, v2_role::object_filter},
+    {"json2", codec_door::numcodecs, v3_spelling::prefixed, v2_role::object_filter},
+    {"msgpack2", codec_door::numcodecs, v3_spelling::prefixed, v2_role::object_filter},
+    {"categorize", codec_door::numcodecs, v3_spelling::prefixed, v2_role::object_filter},
+    {"shuffle", codec_door::numcodecs, v3_spelling::prefixed, v2_role::bytes_filter},
+    {"crc32", codec_door::numcodecs, v3_spelling::prefixed, v2_role::bytes_filter},
+    {"adler32", codec_door::numcodecs, v3_spelling::prefixed, v2_role::bytes_filter},
+    {"fletcher32", codec_door::numcodecs, v3_spelling::prefixed, v2_role::bytes_filter},
+    {"jenkins_lookup3", codec_door::numcodecs, v3_spelling::prefixed, v2_role::bytes_filter},
+    {"crc32c", codec_door::numcodecs, v3_spelling::plain, v2_role::bytes_filter},
+    {"lz4", codec_door::numcodecs, v3_spelling::prefixed, v2_role::compressor},
+    {"base64", codec_door::numcodecs, v3_spelling::prefixed, v2_role::compressor},
+    {"cast_value", codec_door::numcodecs, v3_spelling::plain, v2_role::none},
+    {"n5_default", codec_door::numcodecs, v3_spelling::plain, v2_role::none},
+    {"reshape", codec_door::numcodecs, v3_spelling::plain, v2_role::none},
+    {"scale_offset", codec_door::numcodecs, v3_spelling::plain, v2_role::none},
 };
 
 struct codec_refusal {
@@ -65,15 +105,6 @@ inline constexpr codec_refusal refused_codecs[] = {
     {"zarrs.", "an experiment of zarrs"},
     {"https:", "an experiment of zarrs"},
     {"imagecodecs_", "a codec of the Python package imagecodecs"},
-};
-
-/// Of the opt-in codecs, those that Zarr v3 has only by the name with "numcodecs." before it.
-inline constexpr std::string_view prefixed_codecs[] = {
-    "adler32",    "astype",          "base64", "bz2",
-    "categorize", "crc32",           "delta",  "fixedscaleoffset",
-    "fletcher32", "jenkins_lookup3", "json2",  "lz4",
-    "lzma",       "msgpack2",        "pcodec", "quantize",
-    "shuffle",    "vlen-array",      "zfpy",
 };
 
 /// What to do about the codec `name`, as a bracket that follows it in an error.

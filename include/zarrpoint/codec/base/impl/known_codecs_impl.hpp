@@ -4,27 +4,24 @@
 
 #include <zarrpoint/codec/base/known_codecs.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE std::string about_codec(std::string_view name) {
-  if (name.starts_with("numcodecs.")) {
-    name.remove_prefix(10);
-  } else {
-    // No header has a codec of that name.
-    for (const std::string_view one : prefixed_codecs) {
-      if (name == one)
-        return std::string(" (in Zarr v3 its name is \"numcodecs.").append(name) + "\")";
-    }
-  }
-  for (const codec_note& one : opt_in_codecs) {
+  constexpr std::string_view prefix = "numcodecs.";
+  const bool is_prefixed = name.starts_with(prefix);
+  if (is_prefixed) name.remove_prefix(prefix.size());
+  for (const known_codec& one : known_codecs) {
     if (name != one.name) continue;
-    std::string out = " (include <zarrpoint/";
-    out.append(one.header).append("> and use ");
-    if (*one.codecs == '\0') return out + "numcodecs_codecs)";
-    return out.append("default_codecs::with<").append(one.codecs) + ">)";
+    // No header has a codec of that name.
+    if (!is_prefixed && one.spelling == v3_spelling::prefixed)
+      return std::string(" (in Zarr v3 its name is \"numcodecs.").append(name) + "\")";
+    const codec_door_note& door = codec_doors[static_cast<std::size_t>(one.door)];
+    return std::string(" (include <zarrpoint/").append(door.header) + "> and use " + door.codecs +
+           ")";
   }
   for (const codec_refusal& one : refused_codecs) {
     const bool is_prefix =

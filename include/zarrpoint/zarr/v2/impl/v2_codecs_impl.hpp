@@ -73,7 +73,7 @@ ZARRPOINT_INLINE error unknown_v2_codec(std::string_view id) {
 ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size) {
   ZARRPOINT_TRY(id, codec_id(value));
   const node::object& members = *value.if_object();
-  const v2_codec_name* row = find_v2_id(id);
+  const known_codec* row = find_v2_id(id);
   if (row == nullptr) return unknown_v2_codec(id);
   if (row->role != v2_role::bytes_filter && row->role != v2_role::compressor)
     return unsupported(in_quotes(id) + " cannot follow a codec that makes bytes");
@@ -90,7 +90,7 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
   if (id == "gzip" || id == "zlib") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 1));
-    return codec_spec{std::string(row->name), node::object{{"level", std::move(level)}}};
+    return codec_spec{v3_name_of(*row), node::object{{"level", std::move(level)}}};
   }
   if (id == "blosc") return parse_v2_blosc(value, item_size);
   node options = v2_options(value);
@@ -103,19 +103,19 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
   }
   // In v3 the size of the array's elements, in v2 always four.
   if (id == "shuffle" && options.find("elementsize") == nullptr) options.set("elementsize", 4);
-  return codec_spec{std::string(row->name), std::move(options)};
+  return codec_spec{v3_name_of(*row), std::move(options)};
 }
 
 /// The filter that makes bytes of objects, and what type the objects are then.
 ZARRPOINT_INLINE result<codec_spec> parse_v2_object_filter(const node& filter,
-                                                           const v2_codec_name& row, dtype& type) {
+                                                           const known_codec& row, dtype& type) {
   node options = v2_options(filter);
-  if (row.id == "vlen-utf8" || row.id == "vlen-bytes") {
+  if (row.id() == "vlen-utf8" || row.id() == "vlen-bytes") {
     if (!options.if_object()->empty())
       return unsupported("unknown member " + in_quotes(options.if_object()->front().key));
   }
-  if (row.id == "vlen-bytes" || row.id == "vlen-array") type = dtype_kind::bytes;
-  return codec_spec{std::string(row.name), std::move(options)};
+  if (row.id() == "vlen-bytes" || row.id() == "vlen-array") type = dtype_kind::bytes;
+  return codec_spec{v3_name_of(row), std::move(options)};
 }
 
 ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
@@ -133,7 +133,7 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
   };
   const auto add = [&](const node& value) -> result<void> {
     ZARRPOINT_TRY(id, codec_id(value));
-    const v2_codec_name* row = find_v2_id(id);
+    const known_codec* row = find_v2_id(id);
     if (row == nullptr) return unknown_v2_codec(id);
     if (row->role == v2_role::array_filter && !has_bytes && !is_object) {
       ZARRPOINT_TRY(spec, parse_v2_array_filter(value, *row, type).at(in_quotes(id)));
@@ -146,7 +146,7 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
     } else if (row->role == v2_role::array_compressor && !has_bytes && !is_object) {
       if (type.order == endian::big && type.type.scalar_size() > 1)
         return unsupported(in_quotes(id) + " does not support big-endian elements");
-      out.codecs.emplace_back(std::string(row->name), v2_options(value));
+      out.codecs.emplace_back(v3_name_of(*row), v2_options(value));
       has_bytes = true;
       type = v2_dtype{};
     } else if (row->role == v2_role::object_filter && !is_object) {
@@ -195,10 +195,10 @@ ZARRPOINT_INLINE result<node> to_v2_blosc(const node& configuration) {
 }
 
 ZARRPOINT_INLINE result<node> to_v2_bytes_codec(const codec_spec& spec) {
-  const v2_codec_name* row = find_v2_name(spec.name);
+  const known_codec* row = find_v2_name(spec.name);
   if (row == nullptr || (row->role != v2_role::bytes_filter && row->role != v2_role::compressor))
     return unsupported("Zarr v2 has no codec " + in_quotes(spec.name));
-  if (row->id == "zstd") {
+  if (row->id() == "zstd") {
     const node* checksum = spec.configuration.find("checksum");
     if (checksum != nullptr && *checksum != node(false))
       return unsupported(
@@ -206,14 +206,14 @@ ZARRPOINT_INLINE result<node> to_v2_bytes_codec(const codec_spec& spec) {
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 0));
     return node(node::object{{"id", "zstd"}, {"level", std::move(level)}});
   }
-  if (row->id == "gzip" || row->id == "zlib") {
+  if (row->id() == "gzip" || row->id() == "zlib") {
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 1));
-    return node(node::object{{"id", row->id}, {"level", std::move(level)}});
+    return node(node::object{{"id", row->id()}, {"level", std::move(level)}});
   }
-  if (row->id == "blosc") return to_v2_blosc(spec.configuration);
-  node out{node::object{{"id", row->id}}};
+  if (row->id() == "blosc") return to_v2_blosc(spec.configuration);
+  node out{node::object{{"id", row->id()}}};
   // Older versions of numcodecs have it at the start.
-  if (row->id == "crc32c") out.set("location", "end");
+  if (row->id() == "crc32c") out.set("location", "end");
   if (const node::object* members = spec.configuration.if_object()) {
     for (const node::member& one : *members) out.set(one.key, one.value);
   }
@@ -232,7 +232,7 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     rest = rest.subspan(1);
   }
   const auto role_at = [&](std::size_t i) -> std::optional<v2_role> {
-    const v2_codec_name* row = i < rest.size() ? find_v2_name(rest[i].name) : nullptr;
+    const known_codec* row = i < rest.size() ? find_v2_name(rest[i].name) : nullptr;
     return row == nullptr ? std::nullopt : std::optional(row->role);
   };
   std::size_t arrays = 0;
@@ -243,7 +243,7 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     if (arrays != 0 || role_at(0) != v2_role::object_filter)
       return unsupported("Zarr v2 stores objects with filters such as vlen-utf8, not " +
                          in_quotes(rest.front().name));
-    node filter{node::object{{"id", find_v2_name(serializer.name)->id}}};
+    node filter{node::object{{"id", find_v2_name(serializer.name)->id()}}};
     if (const node::object* members = serializer.configuration.if_object()) {
       for (const node::member& one : *members) filter.set(one.key, one.value);
     }
@@ -260,7 +260,7 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     out.dtype = std::move(type);
     filters = std::move(found);
     if (is_compressed) {
-      node one{node::object{{"id", find_v2_name(serializer.name)->id}}};
+      node one{node::object{{"id", find_v2_name(serializer.name)->id()}}};
       if (const node::object* members = serializer.configuration.if_object()) {
         for (const node::member& member : *members) one.set(member.key, member.value);
       }

@@ -18,19 +18,22 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE const v2_codec_name* find_v2_id(std::string_view id) {
-  for (const v2_codec_name& row : v2_codec_names) {
-    if (row.id == id) return &row;
+ZARRPOINT_INLINE const known_codec* find_v2_id(std::string_view id) {
+  for (const known_codec& row : known_codecs) {
+    if (row.role != v2_role::none && row.id() == id) return &row;
   }
   return nullptr;
 }
 
-ZARRPOINT_INLINE const v2_codec_name* find_v2_name(std::string_view name) {
-  for (const v2_codec_name& row : v2_codec_names) {
-    if (row.name == name) return &row;
-  }
+ZARRPOINT_INLINE const known_codec* find_v2_name(std::string_view name) {
   constexpr std::string_view prefix = "numcodecs.";
-  return name.starts_with(prefix) ? find_v2_id(name.substr(prefix.size())) : nullptr;
+  if (name.starts_with(prefix)) return find_v2_id(name.substr(prefix.size()));
+  const known_codec* row = find_v2_id(name);
+  return row != nullptr && row->spelling == v3_spelling::plain ? row : nullptr;
+}
+
+ZARRPOINT_INLINE std::string v3_name_of(const known_codec& row) {
+  return row.spelling == v3_spelling::plain ? row.name : std::string("numcodecs.") + row.name;
 }
 
 ZARRPOINT_INLINE node v2_options(const node& value) {
@@ -66,10 +69,10 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_filter_dtype(const node& value) {
 }
 
 ZARRPOINT_INLINE result<codec_spec> parse_v2_array_filter(const node& filter,
-                                                          const v2_codec_name& row,
+                                                          const known_codec& row,
                                                           v2_dtype& elements) {
   node options = v2_options(filter);
-  const auto [from, to] = types_of_filter(row.id);
+  const auto [from, to] = types_of_filter(row.id());
   if (const node* given = from.empty() ? nullptr : options.find(from)) {
     ZARRPOINT_TRY(seen, parse_v2_filter_dtype(*given).at(std::string(from)));
     if (seen.type.scalar_size() > 1) {
@@ -79,12 +82,12 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_array_filter(const node& filter,
     }
     elements = std::move(seen);
   }
-  if (row.id == "packbits") elements = v2_dtype{dtype_kind::uint8};
+  if (row.id() == "packbits") elements = v2_dtype{dtype_kind::uint8};
   if (const node* made = to.empty() ? nullptr : options.find(to); made && !made->is_null()) {
     ZARRPOINT_TRY(type, parse_v2_filter_dtype(*made).at(std::string(to)));
     elements = std::move(type);
   }
-  return codec_spec{std::string(row.name), std::move(options)};
+  return codec_spec{v3_name_of(row), std::move(options)};
 }
 
 ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_spec> codecs,
@@ -93,12 +96,12 @@ ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_s
   const endian order = elements.order;
   dtype type = elements.type;
   for (const codec_spec& spec : codecs) {
-    const v2_codec_name& row = *find_v2_name(spec.name);
-    node filter{node::object{{"id", row.id}}};
+    const known_codec& row = *find_v2_name(spec.name);
+    node filter{node::object{{"id", row.id()}}};
     if (const node::object* members = spec.configuration.if_object()) {
       for (const node::member& one : *members) filter.set(one.key, one.value);
     }
-    const auto [from, to] = types_of_filter(row.id);
+    const auto [from, to] = types_of_filter(row.id());
     bool is_swapped = false;
     if (!from.empty()) {
       const node* given = filter.find(from);
@@ -121,7 +124,7 @@ ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_s
         filter.set(std::string(to), std::move(text_made));
       }
     }
-    if (row.id == "packbits") type = dtype_kind::uint8;
+    if (row.id() == "packbits") type = dtype_kind::uint8;
     out.push_back(std::move(filter));
   }
   return out;
