@@ -9,6 +9,7 @@
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
@@ -546,6 +547,31 @@ TEST_CASE("dcp_save: boxes of a size, and what processes tell each other") {
     CHECK(dcp::detail::is_own_file(name));
   for (const char* name : {"metadata", "x.distcp", "__init__.py", "model.safetensors"})
     CHECK_FALSE(dcp::detail::is_own_file(name));
+}
+
+TEST_CASE("dcp_save: a receipt that is cut off, or tells of other items, is refused") {
+  const auto layout = dcp::detail::archive_layout::of_tensor({dtype_kind::int8, {4}}).value();
+  dcp::detail::item_to_write item{layout, 0, box::whole({4}), 2, 640};
+  dcp::detail::receipt_writer writer(1);
+  writer.object("v", item);
+  writer.cell("t", {3, 4}, {}, item);
+  const message told = std::move(writer).take();
+  const auto read = [&](bytes_view of, const std::string& name,
+                        const dims& offset) -> result<dcp::stored_item> {
+    dcp::detail::item_receipt receipt(of, 7);
+    ZARRPOINT_CHECK(receipt.read_objects());
+    ZARRPOINT_CHECK(receipt.object("v"));
+    ZARRPOINT_TRY(out, receipt.cell(name, offset));
+    ZARRPOINT_CHECK(receipt.finish());
+    CHECK(receipt.files() == 3);
+    return std::move(out.item);
+  };
+  CHECK(read(told, "t", {3, 4}).value() ==
+        dcp::stored_item{"__7_2.distcp", 640, layout.size(), {}, false});
+  for (std::size_t n = 0; n < told.size(); ++n)
+    CHECK(refuses(read(bytes_view(told).first(n), "t", {3, 4}), errc::corrupt, "rank 7"));
+  CHECK(refuses(read(told, "u", {3, 4}), errc::corrupt, "lacks \"u\" at [3, 4]"));
+  CHECK(refuses(read(told, "t", {3, 5}), errc::corrupt, "lacks \"t\" at [3, 5]"));
 }
 
 TEST_CASE("dcp_save: an archive has the size that it said") {

@@ -11,7 +11,6 @@
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_receipt.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

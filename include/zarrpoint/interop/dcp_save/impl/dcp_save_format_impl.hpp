@@ -11,6 +11,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/store/base/write_threads.hpp>
@@ -140,16 +141,18 @@ ZARRPOINT_INLINE result<message> save_format::write() {
   ZARRPOINT_CHECK(
       item_writer(*store_, {group_.ranks.rank(), mine_.sources(), items_, files_}, group_.how)
           .run());
-  // In the order of the slots: the boxes of tensors, then values.
-  v0::detail::wire_writer receipt;
-  receipt.number(files_.size());
-  const auto values = std::find_if(items_.begin(), items_.end(),
-                                   [](const item_to_write& one) { return one.source != SIZE_MAX; });
-  std::rotate(items_.begin(), values, items_.end());
+  receipt_writer receipt(static_cast<std::size_t>(
+      std::count_if(items_.begin(), items_.end(),
+                    [](const item_to_write& one) { return one.source == SIZE_MAX; })));
   for (const item_to_write& item : items_) {
-    receipt.text(file_name(group_.ranks.rank(), item.file));
-    receipt.number(item.offset);
-    receipt.number(item.layout.size());
+    if (item.source == SIZE_MAX) {
+      receipt.object(item.name, item);
+      continue;
+    }
+    const tensor_source& source = mine_.sources()[item.source];
+    dims offset = item.part.offset;
+    for (std::size_t d = 0; d < offset.rank(); ++d) offset[d] += source.at.offset[d];
+    receipt.cell(source.name, offset, {}, item);
   }
   return std::move(receipt).take();
 }
@@ -172,17 +175,25 @@ ZARRPOINT_INLINE result<void> save_format::keep() {
 
 ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
   for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
-    v0::detail::wire_reader from(receipts[rank]);
-    report_.files += static_cast<std::size_t>(from.number());
+    item_receipt receipt(receipts[rank], rank);
+    ZARRPOINT_CHECK(receipt.read_objects());
     for (const shared_plan::slot& slot : plan_.slots[rank]) {
-      stored_item item{from.text(), from.number(), from.number(), {}, false};
       if (slot.is_value) {
-        plan_.made.values[slot.entry].from = std::move(item);
-      } else {
-        plan_.made.tensors[slot.entry].chunks[slot.box].from = std::move(item);
+        value_entry& value = plan_.made.values[slot.entry];
+        ZARRPOINT_TRY(item, receipt.object(value.name));
+        value.from = std::move(item);
+        continue;
       }
+      tensor_entry& tensor = plan_.made.tensors[slot.entry];
+      tensor_chunk& chunk = tensor.chunks[slot.box];
+      ZARRPOINT_TRY(written, receipt.cell(tensor.name, chunk.at.offset));
+      ZARRPOINT_TRY(bytes, item_sizes(tensor.spec.type).of(chunk.at.shape));
+      if (written.piece || written.item.length != bytes)
+        return receipt.another_size(tensor.name, chunk.at.offset, written.item.length, bytes);
+      chunk.from = std::move(written.item);
     }
-    ZARRPOINT_CHECK(from.finish().at("the receipt of rank " + std::to_string(rank)));
+    ZARRPOINT_CHECK(receipt.finish());
+    report_.files += receipt.files();
   }
   return {};
 }

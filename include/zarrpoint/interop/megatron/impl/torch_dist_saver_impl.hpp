@@ -10,13 +10,13 @@
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_receipt.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
@@ -125,24 +125,6 @@ ZARRPOINT_INLINE result<staged> stage_object(const sharded_object& object, std::
   return staged{made, std::move(room)};
 }
 
-/// What the cells of a tensor take in a file: most have one shape.
-class item_sizes {
- public:
-  explicit item_sizes(const dtype& type) : type_(type) {}
-
-  result<std::uint64_t> of(const dims& shape) {
-    if (bytes_ != 0 && shape == shape_) return bytes_;
-    ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type_, shape}));
-    shape_ = shape;
-    return bytes_ = layout.size();
-  }
-
- private:
-  dtype type_;
-  dims shape_{};
-  std::uint64_t bytes_ = 0;
-};
-
 }  // namespace detail
 
 ZARRPOINT_INLINE result<array_metadata> torch_dist_saver::layout(
@@ -245,13 +227,13 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
   ZARRPOINT_CHECK(
       dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
-  detail::receipt_writer receipt(mine.objects.size());
+  dcp::detail::receipt_writer receipt(mine.objects.size());
   for (std::size_t i = 0; i < items.size(); ++i) {
     const dcp::detail::tensor_source& source = sources[items[i].source];
     if (i < mine.objects.size()) {
       receipt.object(source.name, items[i]);
     } else {
-      receipt.cell(source, pieces[i - mine.objects.size()], items[i]);
+      receipt.cell(source.name, source.at.offset, pieces[i - mine.objects.size()], items[i]);
     }
   }
   return std::move(receipt).take();
@@ -260,7 +242,7 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
 ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
                                                        const save_receipts& all) const {
   ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
-  std::vector<detail::torch_dist_receipt> receipts;
+  std::vector<dcp::detail::item_receipt> receipts;
   for (std::size_t rank = 0; rank < all.receipts.size(); ++rank) {
     receipts.emplace_back(all.receipts[rank], rank);
     ZARRPOINT_CHECK(receipts.back().read_objects());
@@ -270,7 +252,7 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
   for (const planned_array& array : all.arrays) {
     const planned_tensor& tensor = array.tensor;
     dcp::tensor_entry entry = detail::entry_of(array);
-    detail::item_sizes sizes(entry.spec.type);
+    dcp::detail::item_sizes sizes(entry.spec.type);
     index_t end = 0;  // of the pieces of a cell so far
     const auto cells = all.cells.subspan(tensor.first_cell, tensor.cells);
     for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -6,12 +6,15 @@
 #include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,24 +22,25 @@
 #include <string>
 #include <utility>
 
-// What a process tells rank 0 of what it wrote in the layout torch_dist: objects by their unique
-// keys, and then cells and flat pieces in the order of the plan.
+// What a process tells rank 0 of the items that it wrote: values and objects by their names, and
+// then boxes of tensors in the order of the plan.
 
-namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 class receipt_writer {
  public:
   explicit receipt_writer(std::size_t objects) { to_.number(objects); }
 
-  void object(const std::string& name, const dcp::detail::item_to_write& item) {
+  void object(const std::string& name, const item_to_write& item) {
     to_.text(name);
     put(item);
   }
 
-  void cell(const dcp::detail::tensor_source& of, const std::optional<flat_range>& piece,
-            const dcp::detail::item_to_write& item) {
-    to_.text(of.name);
-    to_.shape(of.at.offset);
+  /// `offset`: where the box is that was planned, or the cell of the flat piece.
+  void cell(const std::string& name, const dims& offset, const std::optional<flat_range>& piece,
+            const item_to_write& item) {
+    to_.text(name);
+    to_.shape(offset);
     to_.flag(piece.has_value());
     if (piece) to_.index(piece->start);
     if (piece) to_.index(piece->stop);
@@ -47,7 +51,7 @@ class receipt_writer {
 
  private:
   /// Rank 0 knows the names of the files.
-  void put(const dcp::detail::item_to_write& item) {
+  void put(const item_to_write& item) {
     to_.number(item.file);
     to_.number(item.offset);
     to_.number(item.layout.size());
@@ -56,13 +60,34 @@ class receipt_writer {
   zarrpoint::detail::wire_writer to_;
 };
 
-/// The same, read.
-class torch_dist_receipt {
+/// What the boxes of a tensor take in a file: most have one shape.
+class item_sizes {
  public:
-  torch_dist_receipt(bytes_view receipt, std::size_t rank)
+  explicit item_sizes(const dtype& type) : type_(type) {}
+
+  result<std::uint64_t> of(const dims& shape) {
+    if (bytes_ != 0 && shape == shape_) return bytes_;
+    ZARRPOINT_TRY(layout, archive_layout::of_tensor({type_, shape}));
+    shape_ = shape;
+    return bytes_ = layout.size();
+  }
+
+ private:
+  dtype type_;
+  dims shape_{};
+  std::uint64_t bytes_ = 0;
+};
+
+/// The same, read.
+class item_receipt {
+ public:
+  item_receipt(bytes_view receipt, std::size_t rank)
       : from_(receipt),
         rank_(static_cast<int>(rank)),
         called_("the receipt of rank " + std::to_string(rank)) {}
+
+  /// How many files were told of so far.
+  std::size_t files() const noexcept { return files_; }
 
   /// What comes first. Errors: `corrupt` for an object that is there twice.
   result<void> read_objects() {
@@ -78,7 +103,7 @@ class torch_dist_receipt {
   /// What comes next: where the flat piece is that a process wrote of a cell, or all of it.
   struct cell_item {
     std::optional<flat_range> piece;
-    dcp::stored_item item;
+    stored_item item;
   };
 
   /// Errors: `corrupt` where it does not come next.
@@ -108,7 +133,7 @@ class torch_dist_receipt {
                                ", which does not continue the pieces before it to the end"};
   }
 
-  result<dcp::stored_item> object(const std::string& name) {
+  result<stored_item> object(const std::string& name) {
     const auto found = objects_.find(name);
     if (found == objects_.end()) return lacks(zarrpoint::detail::in_quotes(name));
     return std::move(objects_.extract(found).mapped());
@@ -123,10 +148,11 @@ class torch_dist_receipt {
   }
 
  private:
-  dcp::stored_item take_item() {
+  stored_item take_item() {
     const auto file = static_cast<std::size_t>(from_.number());
+    if (!from_.failed() && file != SIZE_MAX) files_ = std::max(files_, file + 1);
     const std::uint64_t offset = from_.number();
-    return {dcp::detail::file_name(rank_, file), offset, from_.number(), {}, false};
+    return {file_name(rank_, file), offset, from_.number(), {}, false};
   }
 
   static std::string cell_name(const std::string& key, const dims& offset) {
@@ -139,8 +165,9 @@ class torch_dist_receipt {
 
   zarrpoint::detail::wire_reader from_;
   int rank_;
+  std::size_t files_ = 0;
   std::string called_;
-  std::map<std::string, dcp::stored_item, std::less<>> objects_;
+  std::map<std::string, stored_item, std::less<>> objects_;
 };
 
-}}}}  // namespace zarrpoint::v0::megatron::detail
+}}}}  // namespace zarrpoint::v0::dcp::detail
