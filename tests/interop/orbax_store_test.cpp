@@ -191,6 +191,7 @@ TEST_CASE("orbax: a chunk or an array that is gone is an error, not the fill val
   const auto without = opened(copy).value();
   CHECK(without.names() == from.names());
   CHECK(without.load<tensor>("params/mask").failure().code == errc::corrupt);
+  CHECK(contains(without.load<tensor>("params/mask").failure(), "params.mask is missing"));
   CHECK(text_of(without, "params/ids") == text_of(from, "params/ids"));
 }
 

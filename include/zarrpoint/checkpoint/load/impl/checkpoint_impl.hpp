@@ -264,7 +264,16 @@ ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& 
   };
   const auto made = [&](const store_key& key) -> result<array> {
     result<array_metadata> metadata = parsed();
-    if (!metadata) return std::move(metadata).failure().at("array " + state_->store.describe(key));
+    if (!metadata) {
+      error why = std::move(metadata).failure();
+      // What a file of another format holds says why it is not read.
+      const node* from = leaf.document->content().find("attributes");
+      if (leaf.zarr_format == 2) from = &leaf.attributes;
+      from = from == nullptr ? nullptr : from->find("unread");
+      if (from != nullptr && from->if_string() != nullptr)
+        why.message.append(": ").append(*from->if_string());
+      return std::move(why).at("array " + state_->store.describe(key));
+    }
     return array::from_metadata(state_->store, key, *std::move(metadata), state_->how);
   };
   ZARRPOINT_TRY(key, store_key::parse(leaf.name));
