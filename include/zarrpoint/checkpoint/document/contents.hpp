@@ -29,13 +29,15 @@ struct checkpoint_contents {
   node::object group_attributes{};
   /// Ours: the root's attributes, or the mark of its `.zgroup`, are not those that were saved.
   bool is_changed = false;
-  int zarr_format = 3;     ///< of the root
-  bool is_told = false;    ///< by consolidated metadata, which were not compared with anything
-  bool is_sealed = false;  ///< ours: there is a checksum of the root's attributes
+  int zarr_format = 3;      ///< of the root
+  bool is_told = false;     ///< by consolidated metadata, which were not compared with anything
+  bool is_sealed = false;   ///< ours: there is a checksum of the root's attributes
+  std::string container{};  ///< the format that holds it, if that is not Zarr's own
 
   bool is_ours() const noexcept { return !id.empty(); }
 
-  /// "Zarr v3 checkpoint of zarrpoint", "Zarr v2 and v3 hierarchy", "Zarr v2 array".
+  /// What it is called: the container, or "Zarr v3 checkpoint of zarrpoint", "Zarr v2 and v3
+  /// hierarchy", "Zarr v2 array".
   std::string format() const;
 };
 

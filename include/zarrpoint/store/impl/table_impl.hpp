@@ -41,7 +41,7 @@ ZARRPOINT_INLINE result<const store_entry*> store_table::find(std::string_view s
   std::string text =
       "no store for " + detail::in_quotes(std::string(scheme) + "://") + "; context::stores has";
   for (const store_entry& entry : entries_) text.append(" ").append(entry.scheme).append("://");
-  text += " (context::stores = default_stores::with<...>::table() adds one)";
+  text += " (formats<...>() adds one)";
   return error{errc::unsupported, std::move(text)};
 }
 

@@ -355,6 +355,7 @@ class contents_reader {
 };
 
 ZARRPOINT_INLINE std::string checkpoint_contents::format() const {
+  if (!container.empty()) return container;
   bool has_v2 = zarr_format == 2, has_v3 = zarr_format == 3;
   for (const stored_leaf& leaf : leaves) (leaf.zarr_format == 2 ? has_v2 : has_v3) = true;
   const bool is_array = leaves.size() == 1 && leaves[0].name.empty();

@@ -31,12 +31,10 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 struct checkpoint_state final : read_origin {
-  checkpoint_state(location place, stored_place opened, const context& with,
-                   checkpoint_contents found)
+  checkpoint_state(location place, any_store opened, const context& with, checkpoint_contents found)
       : where(std::move(place)),
         name(where.name()),
-        store(std::move(opened.store)),
-        format(std::move(opened.format)),
+        store(std::move(opened)),
         how(with_scratch(with)),
         contents(std::move(found)) {}
 
@@ -47,7 +45,6 @@ struct checkpoint_state final : read_origin {
   location where;
   std::string name;
   any_store store;
-  std::string format;  ///< empty for Zarr itself
   context how;
   checkpoint_contents contents;
 };
@@ -86,25 +83,24 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
 ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, const context& how) {
   ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores, how.limit.memory));
   const auto opened = [&]() -> result<checkpoint> {
-    stored_place root = place;
-    if (!place.key.is_root()) root.store = prefix_store(place.store, place.key);
-    auto contents = detail::read_contents(root.store, how);
+    any_store store =
+        place.key.is_root() ? place.store : any_store(prefix_store(place.store, place.key));
+    auto contents = detail::read_contents(store, how);
     if (!contents && contents.failure().code == errc::not_found &&
         !detail::may_exist(place.store, place.key))
       return error{errc::not_found, where.name() + " does not exist"};
     if (!contents)
-      return detail::name_hierarchies(std::move(contents).failure(), root.store, where.name());
+      return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
+    contents->container = std::move(place.format);
     return checkpoint(detail::make_counted<const detail::checkpoint_state>(
-        where, std::move(root), how, *std::move(contents)));
+        where, std::move(store), how, *std::move(contents)));
   };
   return opened().at("open " + where.name());
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }
 
-ZARRPOINT_INLINE std::string checkpoint::format() const {
-  return state_->format.empty() ? contents().format() : state_->format;
-}
+ZARRPOINT_INLINE std::string checkpoint::format() const { return contents().format(); }
 
 ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
   return state_->contents.attributes;
