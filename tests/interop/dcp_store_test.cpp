@@ -13,6 +13,7 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -433,7 +434,7 @@ TEST_CASE("dcp: boxes in safetensors files, as torch writes them for Hugging Fac
   CHECK(refuses(of("[0,4]x"), "DCP_SHARDING_INFO"));
 }
 
-TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
+TEST_CASE("dcp: an index without parts of tensors is that of safetensors") {
   const test::temp_directory made;
   const any_store folder = file_store::open(made.path().string()).value();
   const dims shape{200, 100};
@@ -441,10 +442,11 @@ TEST_CASE("dcp: the safetensors files of an index as one hierarchy") {
   const auto index = [&](const std::string& map) {
     folder.put(key("model.safetensors.index.json"), as_bytes(R"({"weight_map":)" + map + "}"))
         .value();
-    return opened(made.path().string());
+    return open(made.path().string(), formats<dcp::format, safetensors::format>());
   };
   const auto from = index(R"({"t":"model-00001-of-00002.safetensors"})");
   REQUIRE(from);
+  CHECK(from->format() == "safetensors in files");
   CHECK(are_places(*from, "t", box::whole(shape)));
   CHECK(from->view<float>("t").value().is_zero_copy());
   CHECK(refuses(

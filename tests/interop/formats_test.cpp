@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/formats.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/stores.hpp>
 #include <zarrpoint/torch.hpp>
 
 #include "support/temp_directory.hpp"
+#include "support/zip_bytes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -81,6 +83,51 @@ TEST_CASE("formats: as docs/formats.md has it") {
   const auto ckpt = zp::open(path, zp::all_formats()).value();
   std::puts(ckpt.format().c_str());  // as "GGUF 3" or "Orbax checkpoint"
   CHECK(ckpt.format() == "GGUF 3");
+}
+
+TEST_CASE("formats: files of weights, and models in several by their index") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  const auto key = [](const char* name) { return store_key::parse(name).value(); };
+  const std::vector<float> values{1, 2, 3};
+  const host_view row = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                   tensor_spec{dtype(dtype_kind::float32), {3}});
+  const std::vector<safetensors::named_view> tensors{{"w", row}};
+  const std::string model = made / "model";
+  safetensors::save_files(model, tensors).value();
+  check_place(model, "safetensors in files", "w");
+  check_place("safetensors://" + model, "safetensors in files", "w");
+  check_place(model + "/model.safetensors.index.json", "safetensors in files", "w");
+  check_place(model + "/model-00001-of-00001.safetensors", "safetensors", "w");
+  fs::copy_file(model + "/model-00001-of-00001.safetensors", made / "other");
+  check_place(made / "other", "safetensors", "w");  // by how it begins
+  check_place("safetensors://" + (made / "other"), "safetensors", "w");
+
+  torch::save(folder, key("1.bin"), torch::value::dict{{"w", row}}).value();
+  REQUIRE(folder.put(key("pytorch_model.bin.index.json"),
+                     as_bytes(std::string_view(R"({"weight_map":{"w":"1.bin"}})"))));
+  check_place(made.path().string(), "torch.save in files", "w");
+  check_place(made / "pytorch_model.bin.index.json", "torch.save in files", "w");
+
+  const std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }\n";
+  std::string npy("\x93NUMPY\x01\x00", 8);
+  npy += {static_cast<char>(text.size()), '\0'};
+  npy += text + std::string(4, '\0');
+  test::write_file(made / "x.npy", npy);
+  check_place(made / "x.npy", "npy", "value");
+  test::write_file(made / "x.npz", test::zip_of({{"a.npy", npy}}));
+  check_place(made / "x.npz", "npz", "a");
+  fs::copy_file(made / "x.npz", made / "x.zip");
+  check_place("numpy://" + (made / "x.zip"), "npz", "a");
+
+  // Parts of tensors are joined by DCP's cells, by the same index.
+  const std::vector<safetensors::named_view> part{{"w", row}};
+  safetensors::save(model + "/model-00001-of-00001.safetensors", part,
+                    {{"DCP_SHARDING_INFO", R"({"w":{"saved_offsets":[0]}})"}})
+      .value();
+  check_place(model, "DCP checkpoint", "w");
+  test::write_file(made / "damaged.safetensors", "12345678{");
+  CHECK(open(made / "damaged.safetensors", all_formats()).failure().code == errc::corrupt);
 }
 
 TEST_CASE("formats: what lies in an OCDBT database is Orbax's if that is asked for") {

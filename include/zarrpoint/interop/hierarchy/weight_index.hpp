@@ -7,6 +7,8 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/format.hpp>
+#include <zarrpoint/store/stored_place.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -52,6 +54,14 @@ using file_adder = std::function<result<void>(const std::string& file, made_hier
 /// `file` and `reason`; null where nothing is. Errors: `corrupt` for a tensor that its file has
 /// not; those of `add`, which name the file.
 result<node> join_files(const weight_index& of, const file_adder& add, made_hierarchy& to);
+
+/// Whether a look finds a directory with an index of that name, and nothing that counts more: a
+/// Zarr hierarchy, or a checkpoint of torch.distributed.checkpoint.
+result<bool> has_index(const place_look& at, const char* name);
+
+/// The index that a look finds: a file, or that of the name in a directory. Links beside it are
+/// followed as `place_look::links` says. Errors: `not_found` where there is neither.
+result<stored_place> index_at(const place_look& at, const char* name);
 
 /// The attribute of the root that tells what an index says and its files do not.
 inline constexpr std::string_view weight_map_member = "weight_map";

@@ -7,12 +7,15 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/format.hpp>
+#include <zarrpoint/store/stored_place.hpp>
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace numpy {
@@ -52,6 +55,34 @@ class array_store {
 
   std::shared_ptr<const state> state_;
 };
+
+/// npy and npz as a format of `formats<...>`: what begins as npy does, and a zip file whose name
+/// ends in `.npz`. `inflating_format<zip_inflate>` reads members that are deflated, too, and links
+/// zlib.
+template <zip_decoder_factory Inflate>
+struct inflating_format {
+  static constexpr std::string_view name = "numpy";
+  static result<claim> sniff(const place_look& at);
+  static result<stored_place> open(const place_look& at, const place_use& use);
+};
+using format = inflating_format<nullptr>;
+
+namespace detail {
+
+result<claim> sniff(const place_look& at);
+result<stored_place> open(const place_look& at, const place_use& use, zip_decoder_factory inflate);
+
+}  // namespace detail
+
+template <zip_decoder_factory Inflate>
+result<claim> inflating_format<Inflate>::sniff(const place_look& at) {
+  return detail::sniff(at);
+}
+
+template <zip_decoder_factory Inflate>
+result<stored_place> inflating_format<Inflate>::open(const place_look& at, const place_use& use) {
+  return detail::open(at, use, Inflate);
+}
 
 }}}  // namespace zarrpoint::v0::numpy
 

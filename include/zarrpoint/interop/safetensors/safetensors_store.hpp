@@ -7,10 +7,13 @@
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/format.hpp>
+#include <zarrpoint/store/stored_place.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
@@ -32,6 +35,7 @@ class tensor_store {
   /// `unsupported` where files have parts of tensors (`DCP_SHARDING_INFO`), which a
   /// `dcp::state_store` joins; `corrupt`; `resource_limit`.
   static result<tensor_store> open(any_store base, store_key at, std::uint64_t most = UINT64_MAX);
+  static result<tensor_store> open(std::unique_ptr<blob> file, std::uint64_t most = UINT64_MAX);
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   std::string describe(const store_key& key) const;
@@ -45,6 +49,22 @@ class tensor_store {
 
   std::shared_ptr<const state> state_;
 };
+
+/// safetensors as a format of `formats<...>`: a file by how it begins or its name ends, a directory
+/// with `model.safetensors.index.json`, or that index itself, under any name that ends in
+/// `.safetensors.index.json`. Files with parts of tensors are those of `dcp::format`.
+struct format {
+  static constexpr std::string_view name = "safetensors";
+  static result<claim> sniff(const place_look& at);
+  static result<stored_place> open(const place_look& at, const place_use& use);
+};
+
+namespace detail {
+
+/// Whether a safetensors file in a directory tells of parts of tensors, by `sharding_member`.
+result<bool> has_parts(const any_store& store, const store_key& at);
+
+}  // namespace detail
 
 }}}  // namespace zarrpoint::v0::safetensors
 

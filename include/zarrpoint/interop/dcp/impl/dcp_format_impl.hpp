@@ -6,6 +6,8 @@
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>
 
 #include <optional>
 #include <string>
@@ -33,6 +35,9 @@ ZARRPOINT_INLINE result<bool> is_state(const any_store& store, const store_key& 
     ZARRPOINT_TRY(is_there, has_file(store, at, document));
     if (is_there) return true;
   }
+  // Without parts of tensors they are those of `safetensors::format`.
+  ZARRPOINT_TRY(is_model, has_file(store, at, safetensors::detail::files_index));
+  if (is_model) return safetensors::detail::has_parts(store, at);
   ZARRPOINT_TRY(files, safetensors_files(store, at));
   return !files.empty();
 }

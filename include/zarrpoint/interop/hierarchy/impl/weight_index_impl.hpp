@@ -6,6 +6,7 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
@@ -111,6 +112,26 @@ ZARRPOINT_INLINE result<node> join_files(const weight_index& of, const file_adde
   }
   to.take_only({});
   return std::move(left).document();
+}
+
+ZARRPOINT_INLINE result<bool> has_index(const place_look& at, const char* name) {
+  ZARRPOINT_TRY(is_there, at.has({name}));
+  if (!is_there) return false;
+  ZARRPOINT_TRY(is_more, at.has({"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"}));
+  return !is_more;
+}
+
+ZARRPOINT_INLINE result<stored_place> index_at(const place_look& at, const char* name) {
+  if (!at.is_file()) {
+    ZARRPOINT_CHECK(at.check_directory());
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    return stored_place{at.directory(), std::move(key)};
+  }
+  const std::size_t slash = at.place().rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : at.place().substr(0, slash + 1);
+  ZARRPOINT_TRY(key, store_key::parse(at.place().substr(slash + 1)));  // npos + 1 == 0
+  ZARRPOINT_TRY(store, file_store::open(folder, {.read_only = true, .follow_links = at.links()}));
+  return stored_place{std::move(store), std::move(key)};
 }
 
 }}}  // namespace zarrpoint::v0::detail

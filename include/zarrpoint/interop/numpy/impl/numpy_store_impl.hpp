@@ -244,4 +244,26 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> array_store::list(const store_k
   return guarded([&] { return state_->tree.list(prefix); });
 }
 
+namespace detail {
+
+ZARRPOINT_INLINE result<claim> sniff(const place_look& at) {
+  if (!at.is_file()) return claim::none;
+  if (begins_npy(as_bytes(at.head())) || at.place().ends_with(".npy")) return claim::plain;
+  const bool is_npz = at.head().starts_with("PK") && at.place().ends_with(".npz");
+  return is_npz ? claim::plain : claim::none;
+}
+
+ZARRPOINT_INLINE result<stored_place> open(const place_look& at, const place_use& use,
+                                           zip_decoder_factory inflate) {
+  ZARRPOINT_TRY(file, at.open_file());
+  store_options how{.inflate = inflate};
+  how.max_arrays =
+      static_cast<std::size_t>(std::min<std::uint64_t>(how.max_arrays, use.memory / 2048 + 16));
+  const bool is_zip = at.head().starts_with("PK");
+  ZARRPOINT_TRY(opened, array_store::open(std::move(file), how));
+  return at.within(std::move(opened), is_zip ? "npz" : "npy");
+}
+
+}  // namespace detail
+
 }}}  // namespace zarrpoint::v0::numpy

@@ -9,7 +9,9 @@
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_store.hpp>
+#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 
 #include <algorithm>
@@ -29,6 +31,11 @@ struct tensor_store::state {
 namespace detail {
 
 using v0::detail::made_hierarchy;
+
+/// What a header may have of a budget: each of its bytes makes some eight.
+constexpr std::uint64_t header_bytes_within(std::uint64_t memory) noexcept {
+  return memory / 8 + (std::uint64_t{16} << 10);
+}
 
 /// Where a tensor lies in its file.
 struct tensor_place {
@@ -112,21 +119,35 @@ ZARRPOINT_INLINE result<void> add_model(made_hierarchy& to, const any_store& bas
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
                                                          std::uint64_t most) {
   const std::string name = base.describe(at);
-  return guarded([&]() -> result<tensor_store> {
-           const auto out = v0::detail::make_counted<state>();
-           out->name = name;
-           detail::read_files read{most, nullptr, node(node::object{}), 0};
-           if (at.str().ends_with(".json")) {
-             ZARRPOINT_CHECK(detail::add_model(out->tree, base, at, read));
-           } else {
-             ZARRPOINT_TRY(file, base.open(at));
-             if (file == nullptr) return error{errc::not_found, "there is no such file"};
-             ZARRPOINT_CHECK(read.add({}, std::move(file), out->tree));
-           }
-           ZARRPOINT_CHECK(out->tree.finish(read.attributes));
-           return tensor_store(out);
-         })
-      .at("open " + name);
+  const auto read = [&]() -> result<tensor_store> {
+    if (!at.str().ends_with(".json")) {
+      ZARRPOINT_TRY(file, base.open(at));
+      if (file == nullptr)
+        return error{errc::not_found, "open " + name + ": there is no such file"};
+      return open(std::move(file), most);
+    }
+    const auto out = v0::detail::make_counted<state>();
+    out->name = name;
+    detail::read_files read{most, nullptr, node(node::object{}), 0};
+    ZARRPOINT_CHECK(detail::add_model(out->tree, base, at, read).at("open " + name));
+    ZARRPOINT_CHECK(out->tree.finish(read.attributes).at("open " + name));
+    return tensor_store(out);
+  };
+  return guarded(read);
+}
+
+ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> file,
+                                                         std::uint64_t most) {
+  const std::string name = file->name();
+  const auto read = [&]() -> result<tensor_store> {
+    const auto out = v0::detail::make_counted<state>();
+    out->name = name;
+    detail::read_files read{most, nullptr, node(node::object{}), 0};
+    ZARRPOINT_CHECK(read.add({}, std::move(file), out->tree));
+    ZARRPOINT_CHECK(out->tree.finish(read.attributes));
+    return tensor_store(out);
+  };
+  return guarded(read).at("open " + name);
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tensor_store::open(const store_key& key) const {
@@ -139,6 +160,59 @@ ZARRPOINT_INLINE std::string tensor_store::describe(const store_key& key) const 
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> tensor_store::list(const store_key& prefix) const {
   return guarded([&] { return state_->tree.list(prefix); });
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE result<bool> has_parts(const any_store& store, const store_key& at) {
+  if (!store.can_list()) return false;
+  ZARRPOINT_TRY(entries, store.list(at));
+  for (const list_entry& each : entries) {
+    if (each.is_prefix || !each.name.ends_with(".safetensors")) continue;
+    ZARRPOINT_TRY(key, at.child(each.name));
+    const auto file = store.open(key);  // who reads it says what is wrong with it
+    std::byte prefix[8];
+    if (!file || *file == nullptr || (*file)->size() < sizeof prefix) continue;
+    if (!(*file)->read(0, prefix)) continue;
+    const std::uint64_t length = std::min(
+        {load_le<std::uint64_t>(prefix), max_header_bytes, (*file)->size() - sizeof prefix});
+    ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(length)));
+    if (!(*file)->read(sizeof prefix, text.bytes())) continue;
+    if (as_text(std::as_const(text).bytes()).find(sharding_member) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (at.is_directory()) {
+    ZARRPOINT_TRY(is_there, v0::detail::has_index(at, detail::files_index.data()));
+    if (!is_there) return claim::none;
+    ZARRPOINT_TRY(is_dcp, detail::has_parts(at.directory(), store_key::root()));
+    return is_dcp ? claim::none : claim::plain;
+  }
+  if (!at.is_file()) return claim::none;
+  const std::string_view head = at.head();
+  if (head.starts_with('{'))
+    return at.place().ends_with(".safetensors.index.json") ? claim::plain : claim::none;
+  const bool begins = head.size() > 8 && head[8] == '{';
+  return begins || at.place().ends_with(".safetensors") ? claim::plain : claim::none;
+}
+
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  ZARRPOINT_TRY(place, v0::detail::index_at(at, detail::files_index.data()));
+  const bool is_model = place.key.str().ends_with(".json");
+  if (!is_model) {  // a file, which may be a link: it is the caller's own path
+    ZARRPOINT_TRY(file, at.open_file());
+    ZARRPOINT_TRY(opened,
+                  tensor_store::open(std::move(file), detail::header_bytes_within(use.memory)));
+    return at.within(std::move(opened), "safetensors");
+  }
+  ZARRPOINT_TRY(opened, tensor_store::open(std::move(place.store), std::move(place.key),
+                                           detail::header_bytes_within(use.memory)));
+  return at.within(std::move(opened), "safetensors in files");
 }
 
 }}}  // namespace zarrpoint::v0::safetensors

@@ -90,7 +90,20 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> archive_store::list(
   return guarded([&] { return state_->tree.list(prefix); });
 }
 
+namespace detail {
+
+inline constexpr const char* files_index = "pytorch_model.bin.index.json";
+
+}  // namespace detail
+
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (at.is_directory()) {
+    ZARRPOINT_TRY(is_there, v0::detail::has_index(at, detail::files_index));
+    if (!is_there) return claim::none;
+    ZARRPOINT_TRY(is_twice, at.has({"model.safetensors.index.json"}));  // the same model
+    return is_twice ? claim::none : claim::plain;
+  }
+  if (at.head().starts_with('{') && at.place().ends_with(".bin.index.json")) return claim::plain;
   if (at.head().size() >= 32 && is_legacy_file(as_bytes(at.head().substr(0, 32))))
     return claim::sure;
   if (!at.head().starts_with("PK\x03\x04")) return claim::none;
@@ -101,6 +114,12 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
 }
 
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  if (at.is_directory() || at.head().starts_with('{')) {
+    ZARRPOINT_TRY(index, v0::detail::index_at(at, detail::files_index));
+    ZARRPOINT_TRY(model, archive_store::open(std::move(index.store), std::move(index.key),
+                                             pickle_limits{}.within(use.memory)));
+    return at.within(std::move(model), "torch.save in files");
+  }
   ZARRPOINT_TRY(from, at.open_file());
   ZARRPOINT_TRY(opened, archive_store::open(std::move(from), pickle_limits{}.within(use.memory)));
   return at.within(std::move(opened), "torch.save");
