@@ -6,6 +6,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
@@ -15,6 +16,11 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
+
+// Of dcp_group_save.hpp, which includes dcp_save.hpp and is not read yet when it comes first.
+result<state_save_report> save(const location& where, const any_communicator& ranks,
+                               std::span<const sharded_tensor> shards, std::span<const leaf> leaves,
+                               const state_save_options& options, const context& how);
 
 ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span<const leaf> leaves,
                                                 const state_save_options& options,
