@@ -111,7 +111,10 @@ class Orbax:
     def write(self, where):
         path = Path(f"{where}.orbax").absolute()
         with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**self.options)) as saver:
-            saver.save(path, self.tree)
+            try:
+                saver.save(path, self.tree)
+            except ValueError as refusal:  # of two arrays that would have one place
+                raise Refused(str(refusal)) from None
         with ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**self.options)) as reader:
             try:
                 read = reader.restore(path)

@@ -348,6 +348,18 @@ TEST_CASE("orbax: a tree that is one array, and keys with dots and slashes") {
   const auto whole = open(*one).value();
   CHECK(whole.names() == std::vector<std::string>{""});
   CHECK(text_of(whole, "") == "ab");
+  // A key that is empty beside one that could be a chunk.
+  const char* const beside =
+      R"x({"tree_metadata":{"a":{"key_metadata":[{"key":""}],"value_metadata":{"value_type":"scalar"}},)x"
+      R"x("b":{"key_metadata":[{"key":"0"}],"value_metadata":{"value_type":"scalar"}}}})x";
+  const auto two = tree_of({{"_METADATA", beside},
+                            {".zarray", array_document},
+                            {"1", "cd"},
+                            {"0/.zarray", array_document},
+                            {"0/0", "ab"}});
+  REQUIRE(two);
+  for (const list_entry& each : two->list(key("%")).value()) CHECK_FALSE(each.name == "0");
+  CHECK(text_of(open(*two).value(), "0") == "ab");
   const char* const odd_keys =
       R"({"tree_metadata":{"x":{"key_metadata":[{"key":"a.b"},{"key":"c/d"}],"value_metadata":)"
       R"({"value_type":"np.ndarray"}}},"custom_metadata":{"by":"us"}})";

@@ -290,11 +290,12 @@ struct tree_store::state {
     ZARRPOINT_TRY(stored, array.storage.child(rest));
     ZARRPOINT_TRY(out, array.base.list(stored));
     std::erase_if(out, [&](list_entry& child) {
-      if (!child.is_prefix || child.name == "c" || detail::may_be_chunk(child.name)) return false;
+      if (!child.is_prefix || child.name == "c") return false;
       std::string above = array.leaf->storage;
       for (const std::string_view part : {rest, std::string_view(child.name)})
         if (!part.empty()) above.append(above.empty() ? "" : "/").append(part);
       bool is_other = std::binary_search(storages.begin(), storages.end(), above);
+      if (!is_other && detail::may_be_chunk(child.name)) return false;
       above += '/';
       const auto at = std::lower_bound(storages.begin(), storages.end(), above);
       is_other = is_other || (at != storages.end() && at->starts_with(above));
