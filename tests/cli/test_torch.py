@@ -115,7 +115,7 @@ class Torch(Case):
         self.assertIn(b"for Zarr and Orbax only", self.expect(FAILED, "convert", zarr, copy, "--to", "dcp", "--codec", "zstd").stderr)
         self.assertIn(b"already_exists", self.expect(FAILED, "convert", zarr, zarr, "--to", "dcp").stderr)
         done = self.expect(FAILED, "convert", FOLDER / "one-process", zarr, "--to", "dcp", "--overwrite")
-        self.assertIn(b"zarr.json", done.stderr)
+        self.assertIn(b"is a zarrpoint checkpoint, not a PyTorch (DCP) checkpoint", done.stderr)
         self.expect(OK, "verify", zarr)
 
 
@@ -393,7 +393,7 @@ class TorchDist(Case):
         self.assertEqual(self.files(copy), [".metadata", "__0_0.distcp", "common.pt", "metadata.json", "notes.txt"])
         shutil.copytree(FOLDER / "one-process", self.folder / "dcp")
         done = self.expect(FAILED, "convert", WROTE_ZARR, self.folder / "dcp", "--to", "torch_dist", "--overwrite")
-        self.assertIn(b"is not a checkpoint", done.stderr)
+        self.assertIn(b"is a PyTorch (DCP) checkpoint, not a checkpoint of", done.stderr)
         self.assertEqual(self.files(self.folder / "dcp"), self.files(FOLDER / "one-process"))
 
     def test_what_is_damaged_or_has_no_place(self):

@@ -109,4 +109,12 @@ TEST_CASE("group_save_place: what must not be replaced is refused before it is t
   CHECK(has(store, "w/zarr.json"));
 }
 
+TEST_CASE("group_save_place: what is not foreign is erased, and the rest is named") {
+  const memory_store store;
+  for (const char* name : {"a", "b/1", "b/2", "own/x", "notes/x"}) put(store, name);
+  CHECK(detail::erase_own(store, {{"a", "b/1", "own"}, {}}).value() ==
+        std::vector<std::string>{"b/2", "notes/"});
+  CHECK(store.list(store_key::root()).value().size() == 2);
+}
+
 }  // namespace group_save_place_test

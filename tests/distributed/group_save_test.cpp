@@ -149,7 +149,7 @@ TEST_CASE("save: each process writes its cells, and the report says how much") {
     CHECK(one->cells == 2);
     CHECK(one->bytes == 6 * 4 + 6 * 8);
     CHECK(one->warnings.empty());
-    CHECK(one->blocking_seconds == one->seconds);
+    CHECK(one->blocked_seconds == one->seconds);
   }
   CHECK(load_small(4, store) == "done");
 }

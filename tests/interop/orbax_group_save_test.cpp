@@ -736,6 +736,7 @@ TEST_CASE("orbax group save: the old checkpoint is replaced in one step, and oth
   };
   for (save_tree_options layout : layouts()) {
     layout.arrays = orbax::array_kind::jax;
+    layout.overwrite = false;
     const test::temp_directory folder;
     const std::string path = folder / "ckpt";
     for (const auto& one : save_by(path, 4, w, layout)) REQUIRE(one);

@@ -447,8 +447,9 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   CHECK(opened(root).value().load<std::vector<float>>("w").value() == ema);
   CHECK(opened(root + "/9").value().load<std::vector<float>>("w").value() == w);
   // A second item of a step that is there.
-  CHECK(orbax::save(root, {{"w", ema}}, {.step = 9, .item = "ema"}).failure().code ==
-        errc::already_exists);
+  CHECK(orbax::save(root, {{"w", ema}}, {.overwrite = false, .step = 9, .item = "ema"})
+            .failure()
+            .code == errc::already_exists);
   test::write_file(root + "/9/notes.txt", "mine");
   std::string about = test::read_file(root + "/9/_CHECKPOINT_METADATA");
   const std::string none = R"("metrics":{})";
@@ -491,14 +492,13 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
     CHECK(texts_in(folder.path()) == before);
   };
   orbax::save(path, {{"w", w}, {"old", w}}).value();
-  refused({}, "overwrite is false");
-  refused({.overwrite = true, .item = "x"}, "is a tree, not a step");
+  refused({.overwrite = false}, "overwrite is false");
+  refused({.item = "x"}, "is a tree of Orbax, not a step");
   test::write_file(path + "/notes.txt", "mine");
   // From each layout to each other.
   for (const save_tree_options& from : layouts(true)) {
     for (const save_tree_options& to : layouts(true)) {
       save_tree_options first = from, second = to;
-      first.overwrite = second.overwrite = true;
       orbax::save(path, {{"w", w}, {"old", w}, {"note", "x"}}, first).value();
       const auto report = orbax::save(path, {{"w", w}}, second).value();
       CHECK(report.kept == std::vector<std::string>{"notes.txt"});
@@ -514,13 +514,13 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
   orbax::save(path, {{"w", w}}).value();  // an empty directory is a place
   fs::remove_all(path);
   orbax::save(folder / "c", {{"w", w}}, {.item = "state"}).value();
-  refused({.overwrite = true}, "is a step with items");
+  refused({}, "is a step of Orbax with items, not a tree");
   fs::remove_all(path);
   save(path, {{"w", w}}).value();
-  refused({.overwrite = true}, "is not a checkpoint of Orbax's");
+  refused({}, "is a zarrpoint checkpoint, not an Orbax checkpoint");
   fs::remove_all(path);
   test::write_file(path, "a file");
-  refused({.overwrite = true}, "is a file");
+  refused({}, "is a file");
 }
 
 TEST_CASE("orbax save: trees that are none") {

@@ -263,9 +263,7 @@ struct command_line {
         ->check(CLI::IsMember({2, 3}));
     to->add_flag(
         "--overwrite", convert.overwrite,
-        "Replace a checkpoint of zarrpoint's (of Orbax's, PyTorch's or the layout torch_dist "
-        "with --to orbax, dcp or torch_dist, safetensors with --max-file-size), or a "
-        "file, in one step");
+        "Replace a whole checkpoint of the format that is written, or a file, in one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

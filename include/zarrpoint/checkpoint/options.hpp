@@ -62,9 +62,9 @@ struct save_options {
   /// casts: by `save`, not by many processes. What `as` says of chunks counts, and `elide_fill` for
   /// all leaves counts, too.
   std::span<const leaf_layout> layouts{};
-  /// Replace a checkpoint at the target. What others put into its directory stays, unless it lies
-  /// in the directory of an array, see `save_report::kept`; a directory that is not a checkpoint of
-  /// zarrpoint's is never touched.
+  /// Replace a whole checkpoint of the same format at the target, in one step. What others put into
+  /// its directory stays, unless it lies in the directory of an array, see `save_summary::kept`.
+  /// Anything else that is there is `already_exists`, and never touched; so is all without this.
   bool overwrite = true;
   bool sync = true;         ///< survive a power cut: sync files and directories before the commit
   bool elide_fill = false;  ///< leave out chunks that hold only the fill value (zero)

@@ -19,8 +19,8 @@
 #include <zarrpoint/checkpoint/load/impl/wanted_spec_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/chunk_shape_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/hidden_leaves_impl.hpp>
-#include <zarrpoint/checkpoint/save/impl/overwritten_paths_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/plan_layout_impl.hpp>
+#include <zarrpoint/checkpoint/save/impl/replace_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>
 #include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>

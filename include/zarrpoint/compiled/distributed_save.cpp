@@ -9,7 +9,6 @@
 #include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_place_impl.hpp>
-#include <zarrpoint/distributed/save/impl/group_save_target_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
 #include <zarrpoint/distributed/save/impl/prepare_state_impl.hpp>

@@ -5,6 +5,7 @@
 #include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -28,22 +29,12 @@ struct leaf_report {
 };
 
 /// What `save` did.
-struct save_report {
-  std::string id;  ///< of the checkpoint, in its commit document
-  std::vector<leaf_report> leaves;
-  /// Options without effect, data types that hide leaves from zarr-python, files of others that
-  /// could not be kept, and what could not be removed, in sentences.
-  std::vector<std::string> warnings;
-  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
-  /// still. Paths in the directory; those of directories end with "/".
-  std::vector<std::string> kept{};
-  std::uint64_t bytes = 0;
-  std::uint64_t stored_bytes = 0;
-  double seconds = 0;  ///< from the call to the end, the commit included
-  /// How long the caller's tensors on devices had to stay as they were: until `save_async` had
-  /// copied them; all the time for `save`.
-  double blocked_seconds = 0;
-  /// Of that or after it: for pinned memory that the devices copy to, made for this save.
+struct save_report : save_summary {
+  std::string id{};  ///< of the checkpoint, in its commit document
+  std::vector<leaf_report> leaves{};
+  std::uint64_t stored_bytes = 0;  ///< of all objects in the store
+  /// Of `blocked_seconds` or after them: for pinned memory that the devices copy to, made for this
+  /// save.
   double pin_seconds = 0;
 };
 

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
 
 #include <chrono>
 
-// Where a save goes, and how long it took.
+// What of ours lies in a store, and how long a save took.
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -24,12 +22,6 @@ bool holds_commit(const node& document, bool is_attributes);
 
 /// The same of the root of a store.
 result<bool> holds_commit(const any_store& root, const limits& limit);
-
-/// Refuses a target that is there and is not a checkpoint of ours, or must not be replaced, or
-/// that holds a distributed checkpoint in another layout; tells whether one is there that is
-/// replaced.
-result<bool> check_target(const stored_place& target, const location& where,
-                          const save_options& options, const limits& limit);
 
 }}}  // namespace zarrpoint::v0::detail
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
@@ -10,22 +11,13 @@
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
 /// What a save of several processes did, as one of them sees it.
-struct group_save_report {
-  std::vector<std::string> warnings{};  ///< the same on all processes
-  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
-  /// still. Paths in the directory; those of directories end with "/". The same on all processes.
-  std::vector<std::string> kept{};
-  std::uint64_t cells = 0;      ///< objects of tensors that this process wrote
-  std::uint64_t bytes = 0;      ///< of their elements, before the codecs
-  bool plan_reused = false;     ///< by `group_save_options::plans`
-  double blocking_seconds = 0;  ///< until the caller could go on
-  double seconds = 0;           ///< in all, the commit included
+struct group_save_report : save_summary {
+  std::uint64_t cells = 0;   ///< objects of tensors that this process wrote, of `bytes`
+  bool plan_reused = false;  ///< by `group_save_options::plans`
 };
 
 /// Saves the state of a group of processes as one checkpoint, in one step: until rank 0's last

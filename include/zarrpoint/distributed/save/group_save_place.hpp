@@ -3,14 +3,14 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/save/group_save_target.hpp>
 #include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/stored_place.hpp>
 
 #include <functional>
@@ -20,6 +20,10 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Erases what is not foreign. Returns the paths of the rest, those of directories with a "/" at
+/// the end.
+result<std::vector<std::string>> erase_own(const any_store& root, const owned_paths& owned);
 
 /// Where the tree of a save is, and how it takes its place. Rank 0 opens it, clears it and
 /// publishes; the others join. All that it is made of is the caller's, and outlives it.
@@ -33,7 +37,7 @@ class group_save_place {
   result<void> open();
 
   /// In a store that cannot publish: removes the old checkpoint, once nothing is refused any more.
-  result<void> clear(group_save_report& report);
+  result<void> clear(save_summary& report);
 
   /// The tree that rank 0 made, by its name, which is empty in a store that cannot publish.
   result<void> join(const std::string& staged_name);
@@ -41,7 +45,7 @@ class group_save_place {
   /// The new tree takes the place of the old one, with what is kept of that: all but what the new
   /// checkpoint lets nothing into, `names` in the layouts that do not say so themselves.
   result<void> publish(const std::function<std::vector<std::string>()>& names, told_commit& commit,
-                       group_save_report& report);
+                       save_summary& report);
 
   /// After `open` or `join`.
   const save_job& job() const { return *job_; }
@@ -51,8 +55,12 @@ class group_save_place {
   void close() { tree_.reset(); }
 
  private:
-  group_save_target as_target() const { return {saver_, group_.how}; }
   result<stored_place> target() const;
+  /// Refuses what must not be replaced.
+  result<bool> check(const stored_place& target) const;
+  /// The paths of the checkpoint at the root; nothing where the saver does not say which are its
+  /// own.
+  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const;
   save_job job_in(any_store tree) const;
 
   /// What the new checkpoint lets nothing into, sorted.
@@ -67,6 +75,7 @@ class group_save_place {
   // Of rank 0 alone:
   std::unique_ptr<publication> tree_;
   std::optional<any_store> replaced_;  ///< whose root is what may be replaced
+  bool is_there_ = false;              ///< a checkpoint that is replaced
   std::string unnamed_;                ///< a warning: what was removed that no report names
 };
 

@@ -151,7 +151,7 @@ class save_protocol {
 };
 
 struct save_times {
-  double blocking_seconds = 0;  ///< of `begin`
+  double blocked_seconds = 0;  ///< of `begin`
   double seconds = 0;
   bool plan_reused = false;
 };
@@ -171,13 +171,13 @@ class collective_save {
 
   result<void> begin(bool copies) {
     ZARRPOINT_CHECK(protocol_.begin(copies));
-    blocking_seconds_ = protocol_.seconds();
+    blocked_seconds_ = protocol_.seconds();
     return {};
   }
   result<message> write() { return protocol_.write(); }
   result<report_type> finish(result<message> receipt) {
     ZARRPOINT_CHECK(protocol_.finish(std::move(receipt)));
-    return format_.report({blocking_seconds_, protocol_.seconds(), protocol_.plan_was_reused()});
+    return format_.report({blocked_seconds_, protocol_.seconds(), protocol_.plan_was_reused()});
   }
   /// All of it: the caller waits.
   result<report_type> run() {
@@ -199,7 +199,7 @@ class collective_save {
   save_group group_;
   Format format_;
   save_protocol protocol_{group_, format_};
-  double blocking_seconds_ = 0;
+  double blocked_seconds_ = 0;
 };
 
 /// Texts that rank 0 tells of a save, list by list.

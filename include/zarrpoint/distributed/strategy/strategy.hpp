@@ -61,7 +61,7 @@ concept common_saver = strategy<S> && S::action ==
 /// cells and objects, without a word to the other processes, maybe in the background, and gives a
 /// receipt; `finish` writes, on rank 0, what makes a checkpoint of it. Where a saver has a member
 /// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
-/// overwritten (if `save_options::overwrite` is set), too, as ours may; a member
+/// overwritten (if `save_options::overwrite` is set), in place of ours; a member
 /// `result<std::vector<std::string>> paths_of(const any_store& root) const` says which files and
 /// directories of it are the checkpoint: all else is kept. Without it all of the directory is. A
 /// member `result<void> check_plan(std::span<const planned_array>, std::span<const planned_object>)
@@ -145,6 +145,8 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
   virtual bool stores_flat_pieces() const = 0;
   virtual bool stores_zarr() const = 0;
+  /// Whether it says what a checkpoint of it is: `is_checkpoint`. Else it is one of ours.
+  virtual bool has_own_format() const = 0;
   virtual result<bool> is_checkpoint(const any_store&) const = 0;
   /// Nothing for a saver that does not say.
   virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store&) const = 0;
@@ -200,6 +202,9 @@ struct strategy_model<S> final : sharded_saver_interface {
     } else {
       return true;
     }
+  }
+  bool has_own_format() const final {
+    return requires(const any_store& root) { self.is_checkpoint(root); };
   }
   result<bool> is_checkpoint(const any_store& root) const final {
     if constexpr (requires { self.is_checkpoint(root); }) {

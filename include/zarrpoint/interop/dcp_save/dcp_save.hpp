@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -45,23 +46,16 @@ struct state_save_options {
   /// Names that are not here stand in the state dict as they are, dots included. PyTorch makes the
   /// name of `{"model": {"w": ...}}` by joining the steps with dots.
   std::vector<named_path> paths{};
-  bool overwrite = true;  ///< replace a checkpoint of PyTorch that is there
+  bool overwrite = true;  ///< replace a whole checkpoint of PyTorch, as `save_options::overwrite`
   bool sync = true;       ///< survive a power cut
 };
 
 /// What `dcp::save` did. Of many processes each has the same.
-struct state_save_report {
+struct state_save_report : save_summary {
   std::size_t tensors = 0;
   std::size_t boxes = 0;
   std::size_t values = 0;
-  std::size_t files = 0;    ///< beside `.metadata`
-  std::uint64_t bytes = 0;  ///< of the elements
-  /// What lay in a directory that was overwritten and was no part of its checkpoint: it is there
-  /// still. Those of directories end with "/".
-  std::vector<std::string> kept{};
-  std::vector<std::string> warnings{};  ///< what could not be removed, in sentences
-  double blocking_seconds = 0;          ///< until the caller could go on
-  double seconds = 0;
+  std::size_t files = 0;  ///< beside `.metadata`
 };
 
 /// Saves `leaves` as a checkpoint of torch.distributed.checkpoint: `where` is a directory then,

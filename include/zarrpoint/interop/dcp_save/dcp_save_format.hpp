@@ -53,7 +53,8 @@ class save_format final : public v0::detail::save_format {
   // On rank 0.
   result<void> open_target();
   result<void> read_receipts(std::span<const message> receipts);
-  result<void> keep();
+  /// What is replaced; nothing where that cannot be listed.
+  result<std::optional<owned_paths>> owned() const;
 
   const v0::detail::save_group& group_;
   const location where_;

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
 
 #include <string>
 #include <string_view>
@@ -24,12 +23,8 @@ bool is_own_file(std::string_view name);
 /// Those of a directory, sorted; none where the store cannot list.
 result<std::vector<std::string>> own_files(const any_store& root);
 
-/// The directory as a store.
-any_store beneath(const stored_place& target);
-
-/// Of a directory that may be written, or replaced, whether there is a checkpoint. What a save that
-/// was not finished left is one. Errors: `already_exists` for anything else.
-result<bool> check_place(const stored_place& target, const location& where, bool overwrite);
+/// Whether the root of a store is a checkpoint of PyTorch's, and a whole one.
+result<v0::detail::own_look> look_for_state(const any_store& root);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
 

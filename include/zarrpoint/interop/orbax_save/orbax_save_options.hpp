@@ -65,9 +65,9 @@ struct save_tree_options {
   /// one process. TensorStore, which Orbax reads with, must know the codecs. Orbax stores every
   /// chunk, and has kinds of its own: `elide_fill` and `kind` have no effect.
   std::span<const leaf_layout> layouts{};
-  /// Replace a checkpoint of Orbax's at the target, or this item of it. What else lies in its
-  /// directory stays, see `save_report::kept`; no other directory is ever touched.
-  bool overwrite = false;
+  /// Replace a whole checkpoint of Orbax's at the target, or this item of it, as
+  /// `save_options::overwrite`.
+  bool overwrite = true;
   bool sync = true;          ///< survive a power cut, as `save_options::sync`
   bool device_copy = false;  ///< for `save_async`, as `save_options::device_copy`
   array_kind arrays = array_kind::numpy;

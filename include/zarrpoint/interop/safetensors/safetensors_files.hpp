@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
@@ -29,23 +30,21 @@ struct files_options {
   /// The bytes of tensors in a file. A larger tensor has a file of its own.
   std::uint64_t max_file_bytes = 5'000'000'000;
   metadata_map metadata{};  ///< of each file, as `{{"format", "pt"}}`
-  /// Replace a model in several files: those that its index names, and the index. All else that is
-  /// in the directory stays.
-  bool overwrite = false;
+  /// Replace a whole model in several files: those that its index names, and the index. All else
+  /// that is in the directory stays.
+  bool overwrite = true;
+  bool sync = true;  ///< survive a power cut, as `save_options::sync`
 };
 
-/// What was written.
-struct files_report {
-  std::vector<std::string> files;     ///< their names in the directory, without the index
-  std::uint64_t total_bytes = 0;      ///< of all tensors
-  std::vector<std::string> kept;      ///< what others had in the directory, that was replaced
-  std::vector<std::string> warnings;  ///< what could not be removed or brought over
+/// What was written. `bytes` are those of all tensors, what the index calls `total_size`.
+struct files_report : save_summary {
+  std::vector<std::string> files{};  ///< their names in the directory, without the index
 };
 
 /// Writes a new directory of files that hold the tensors in their order, and their index. It
 /// appears in one step, once all of it is on the disk; after an error nothing is there that was not
-/// there before. Errors: `already_exists` for what is there already, and for what has no such
-/// index; `invalid_argument` for two tensors of one name, for none, and for files of no bytes;
+/// there before. Errors: `already_exists` for what is there and is not such a model, or must not be
+/// replaced; `invalid_argument` for two tensors of one name, for none, and for files of no bytes;
 /// `io`, for a link too; those of `save`, naming the file.
 result<files_report> save_files(std::string_view directory, std::span<const named_view> tensors,
                                 const files_options& how = {});

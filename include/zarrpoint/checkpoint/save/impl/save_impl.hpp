@@ -10,8 +10,8 @@
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
-#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
@@ -26,9 +26,7 @@
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/memory/element_source.hpp>
-#include <zarrpoint/store/base/write_threads.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -211,7 +209,9 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
                            .leaves{},
                            .groups = plan.empty_groups,
                            .group_attributes = plan.group_attributes};
-  save_report report{.id = document.id, .leaves{}, .warnings = plan.warnings};
+  save_report report;
+  report.id = document.id;
+  report.warnings = plan.warnings;
   progress_meter meter(how.progress, "save", plan.bytes);
   const write_options options_of_write{
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
@@ -255,38 +255,34 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
   const auto run = [&]() -> result<save_report> {
     ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
     ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
-    ZARRPOINT_CHECK(check_target(target, where, options, how.limit).transform([](bool) {}));
-    any_store beneath =
-        target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
+    const any_store root = beneath(target);
+    const auto own = holds_commit(root, how.limit).transform([](bool is) { return own_look{is}; });
+    ZARRPOINT_CHECK(check_replace(
+        target, {where.name(), options.overwrite, "a zarrpoint checkpoint", directory_kind::zarr},
+        own));
     if (target.store.can_publish()) {
-      ZARRPOINT_TRY(staged,
-                    target.store.stage(target.key, {.overwrite = options.overwrite,
-                                                    .sync = options.sync,
-                                                    .objects = 2 * plan.leaves.size(),
-                                                    .write_behind = &detail::write_threads::make}));
+      ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
+                                           .sync = options.sync,
+                                           .objects = 2 * plan.leaves.size()}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {
-        ZARRPOINT_TRY(old, paths_of_checkpoint(beneath, how));
-        ZARRPOINT_TRY(kept, staged->keep({std::move(old), plan.taken_paths()}));
-        report.kept = std::move(kept);
+        ZARRPOINT_TRY(old, paths_of_checkpoint(root, how));
+        owned = {std::move(old), plan.taken_paths()};
       }
-      ZARRPOINT_CHECK(staged->commit());
-      // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
-      static_cast<void>(guarded([&]() -> result<void> {
-        return add_late(staged->late(), report.kept, report.warnings), result<void>();
-      }));
+      ZARRPOINT_CHECK(publish(*staged, owned, report));
       return std::move(report);
     }
     // Without atomic publication: an old commit document must not vouch for new data.
-    ZARRPOINT_CHECK(erase_root_document(beneath));
+    ZARRPOINT_CHECK(erase_root_document(root));
     if (options.zarr_format == 2) {
       for (const planned_leaf& leaf : plan.leaves)
-        ZARRPOINT_CHECK(erase_v2_attributes(beneath, leaf.value->name()));
+        ZARRPOINT_CHECK(erase_v2_attributes(root, leaf.value->name()));
       for (const std::string& group : plan.groups)
-        ZARRPOINT_CHECK(erase_v2_attributes(beneath, group));
+        ZARRPOINT_CHECK(erase_v2_attributes(root, group));
     }
-    return write_checkpoint(beneath, plan, options, how);
+    return write_checkpoint(root, plan, options, how);
   };
   auto report = guarded(run);
   if (!report) return std::move(report).failure().at("save " + where.name());

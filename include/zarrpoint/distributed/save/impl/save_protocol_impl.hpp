@@ -10,6 +10,7 @@
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 
 #include <algorithm>
 #include <chrono>

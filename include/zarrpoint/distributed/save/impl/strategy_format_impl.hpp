@@ -187,7 +187,7 @@ ZARRPOINT_INLINE result<void> strategy_format::take_report(bytes_view told) {
 
 ZARRPOINT_INLINE group_save_report strategy_format::report(const save_times& times) {
   report_.plan_reused = times.plan_reused;
-  report_.blocking_seconds = times.blocking_seconds;
+  report_.blocked_seconds = times.blocked_seconds;
   report_.seconds = times.seconds;
   return report_;
 }

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
-#include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/staged_store.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
-#include <zarrpoint/store/base/write_threads.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -61,15 +58,17 @@ ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<mess
 ZARRPOINT_INLINE result<void> save_format::open_target() {
   ZARRPOINT_TRY(target,
                 v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
-  ZARRPOINT_TRY(is_there, check_place(target, where_, options_.overwrite));
+  ZARRPOINT_TRY(is_there, v0::detail::check_replace(
+                              target,
+                              {where_.name(), options_.overwrite, "a PyTorch (DCP) checkpoint",
+                               v0::detail::directory_kind::dcp},
+                              look_for_state(v0::detail::beneath(target))));
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
-    ZARRPOINT_TRY(
-        staged, target.store.stage(target.key, {.overwrite = options_.overwrite,
-                                                .sync = options_.sync,
-                                                .write_behind = &v0::detail::write_threads::make}));
+    ZARRPOINT_TRY(staged, v0::detail::stage(
+                              target, {.overwrite = options_.overwrite, .sync = options_.sync}));
     if (alone || !staged->staged_name().empty()) {
-      if (options_.overwrite) old_ = beneath(target);
+      if (options_.overwrite) old_ = v0::detail::beneath(target);
       store_ = staged->store();
       publication_ = std::move(staged);
       return {};
@@ -78,7 +77,7 @@ ZARRPOINT_INLINE result<void> save_format::open_target() {
   if (!alone && v0::detail::location_access::is_path(where_))
     return error{errc::unsupported, "several processes can save to a directory only"};
   // Without atomic publication: old metadata must not vouch for new data.
-  store_ = beneath(target);
+  store_ = v0::detail::beneath(target);
   if (!is_there) return {};
   ZARRPOINT_TRY(document, store_key::parse(metadata_file));
   ZARRPOINT_CHECK(store_->erase(document));
@@ -122,7 +121,7 @@ ZARRPOINT_INLINE result<void> save_format::join(const std::string& staged) {
   ZARRPOINT_TRY(target,
                 v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
   if (staged.empty()) {
-    store_ = beneath(target);
+    store_ = v0::detail::beneath(target);
     return {};
   }
   ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
@@ -157,20 +156,18 @@ ZARRPOINT_INLINE result<message> save_format::write() {
   return std::move(receipt).take();
 }
 
-ZARRPOINT_INLINE result<void> save_format::keep() {
-  if (!publication_ || !old_ || !old_->can_list()) return {};
+ZARRPOINT_INLINE result<std::optional<owned_paths>> save_format::owned() const {
+  if (!old_ || !old_->can_list()) return std::optional<owned_paths>();
   ZARRPOINT_TRY(files, own_files(*old_));
-  owned_paths owned{std::move(files), {}};
-  owned.taken.emplace_back(metadata_file);
+  owned_paths out{std::move(files), {}};
+  out.taken.emplace_back(metadata_file);
   for (const tensor_entry& tensor : plan_.made.tensors)
-    for (const tensor_chunk& chunk : tensor.chunks) owned.taken.push_back(chunk.from.file);
-  for (const value_entry& value : plan_.made.values) owned.taken.push_back(value.from.file);
-  std::sort(owned.old.begin(), owned.old.end());
-  std::sort(owned.taken.begin(), owned.taken.end());
-  owned.taken.erase(std::unique(owned.taken.begin(), owned.taken.end()), owned.taken.end());
-  ZARRPOINT_TRY(kept, publication_->keep(owned));
-  report_.kept = std::move(kept);
-  return {};
+    for (const tensor_chunk& chunk : tensor.chunks) out.taken.push_back(chunk.from.file);
+  for (const value_entry& value : plan_.made.values) out.taken.push_back(value.from.file);
+  std::sort(out.old.begin(), out.old.end());
+  std::sort(out.taken.begin(), out.taken.end());
+  out.taken.erase(std::unique(out.taken.begin(), out.taken.end()), out.taken.end());
+  return std::optional(std::move(out));
 }
 
 ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
@@ -210,15 +207,9 @@ ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receip
   ZARRPOINT_TRY(document, write_metadata(plan_.made));
   ZARRPOINT_TRY(key, store_key::parse(metadata_file));
   ZARRPOINT_CHECK(store_->put(key, as_bytes(std::string_view(document))));
-  ZARRPOINT_CHECK(keep());
   if (publication_) {
-    ZARRPOINT_CHECK(publication_->commit());
-    commit.take_place();
-    // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
-    static_cast<void>(guarded([&]() -> result<void> {
-      return v0::detail::add_late(publication_->late(), report_.kept, report_.warnings),
-             result<void>();
-    }));
+    ZARRPOINT_TRY(owned, this->owned());
+    ZARRPOINT_CHECK(v0::detail::publish(*publication_, owned, report_));
   }
   commit.take_place();
   v0::detail::wire_writer to;
@@ -248,7 +239,7 @@ ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
 }
 
 ZARRPOINT_INLINE state_save_report save_format::report(const v0::detail::save_times& times) {
-  report_.blocking_seconds = times.blocking_seconds;
+  report_.blocked_seconds = times.blocked_seconds;
   report_.seconds = times.seconds;
   return std::move(report_);
 }

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
@@ -14,12 +13,12 @@
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
-#include <zarrpoint/store/base/write_threads.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,34 +56,31 @@ ZARRPOINT_INLINE result<void> add_tree_paths(const stored_place& directory,
   return {};
 }
 
+ZARRPOINT_INLINE result<v0::detail::own_look> look_for_tree(const stored_place& at, bool is_item) {
+  ZARRPOINT_TRY(is_tree, holds_tree(at));
+  ZARRPOINT_TRY(is_step, holds(at, "_CHECKPOINT_METADATA"));
+  if (is_tree) return v0::detail::own_look{!is_item, "a tree of Orbax, not a step"};
+  if (is_step) return v0::detail::own_look{is_item, "a step of Orbax with items, not a tree"};
+  return v0::detail::own_look{};
+}
+
 /// Looks at what a save would replace. Errors: `already_exists` for what it must not.
 ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& target,
                                                        const std::string& item, bool overwrite) {
-  const std::string name = target.store.describe(target.key);
-  const auto there = [&](std::string_view what) {
-    return error{errc::already_exists, name + " " + std::string(what)};
-  };
   old_checkpoint out;
-  if (!target.key.is_root()) {
-    // A store may answer for a directory with an error of its own; then it lists something.
-    auto object = target.store.open(target.key);
-    if (object && *object != nullptr)
-      return there("is a file, not a checkpoint; nothing was changed");
-  }
-  ZARRPOINT_TRY(children, target.store.list(target.key));
-  if (children.empty()) return out;
-  if (!overwrite) return there("is there already, and save_tree_options::overwrite is false");
+  const v0::detail::replace_rule rule{
+      .where = target.store.describe(target.key),
+      .overwrite = overwrite,
+      .name = "an Orbax checkpoint",
+      .kind = v0::detail::directory_kind::orbax,
+      .may_hold = {v0::detail::directory_kind::zarr}};  // a tree of one array
+  ZARRPOINT_TRY(is_there,
+                v0::detail::check_replace(target, rule, look_for_tree(target, !item.empty())));
+  if (!is_there) return out;
   out.is_there = true;
-  ZARRPOINT_TRY(is_tree, holds_tree(target));
-  ZARRPOINT_TRY(is_step, holds(target, "_CHECKPOINT_METADATA"));
-  if (!is_tree && !is_step)
-    return there("is not empty and is not a checkpoint of Orbax's; nothing was changed");
-  if (is_tree != item.empty())
-    return there(is_tree ? "is a tree, not a step with items; nothing was changed"
-                         : "is a step with items, not a tree; nothing was changed");
   for (const char* own : {"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"})
     out.paths.emplace_back(own);
-  if (is_tree) {
+  if (item.empty()) {
     ZARRPOINT_CHECK(add_tree_paths(target, "", out.paths));
   } else {
     ZARRPOINT_TRY(key, target.key.child("_CHECKPOINT_METADATA"));
@@ -151,11 +147,9 @@ ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
     return error{errc::unsupported,
                  out.name_ + ": its store cannot publish a directory in one step"};
   ZARRPOINT_CHECK(out.look());
-  ZARRPOINT_TRY(staged,
-                store.stage(out.target_.key, {.overwrite = options.overwrite,
-                                              .sync = options.sync,
-                                              .mark = unfinished_mark,
-                                              .write_behind = &v0::detail::write_threads::make}));
+  ZARRPOINT_TRY(staged, v0::detail::stage(out.target_, {.overwrite = options.overwrite,
+                                                        .sync = options.sync,
+                                                        .mark = unfinished_mark}));
   out.staged_ = std::move(staged);
   out.store_ = out.staged_->store();
   ZARRPOINT_TRY(item, item_of(*out.store_, options));
@@ -239,16 +233,9 @@ ZARRPOINT_INLINE result<void> tree_target::publish(const tree_plan& plan, int pr
   // Writing takes long: another group may have published an item of this step meanwhile.
   if (options_->overwrite) ZARRPOINT_CHECK(look());
   ZARRPOINT_CHECK(put_records(plan));
-  if (options_->overwrite) {
-    ZARRPOINT_TRY(kept, staged_->keep({std::move(old_.paths), taken_paths(plan, processes)}));
-    report.kept = std::move(kept);
-  }
-  ZARRPOINT_CHECK(staged_->commit());
-  // The new checkpoint is in its place: that it cannot be told of is not a failure of the save.
-  static_cast<void>(guarded([&]() -> result<void> {
-    return v0::detail::add_late(staged_->late(), report.kept, report.warnings), result<void>();
-  }));
-  return {};
+  std::optional<owned_paths> owned;
+  if (options_->overwrite) owned = {std::move(old_.paths), taken_paths(plan, processes)};
+  return v0::detail::publish(*staged_, owned, report);
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

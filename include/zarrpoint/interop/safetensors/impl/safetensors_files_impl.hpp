@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/save/overwritten_paths.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
+#include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -17,9 +18,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,9 +72,8 @@ ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
   map.reserve(plan.names.size());
   for (std::size_t i = 0; i < plan.names.size(); ++i)
     map.push_back({plan.names[i], of.files[file_of[i]]});
-  return dump_json(
-      node::object{{"metadata", node::object{{"total_size", std::uint64_t{of.total_bytes}}}},
-                   {"weight_map", std::move(map)}});
+  return dump_json(node::object{{"metadata", node::object{{"total_size", std::uint64_t{of.bytes}}}},
+                                {"weight_map", std::move(map)}});
 }
 
 ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
@@ -83,44 +85,63 @@ ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
                "two tensors have the name " + v0::detail::in_quotes(std::string(*twice))};
 }
 
-/// The files of the model that is to be replaced. Callers say in which directory.
-ZARRPOINT_INLINE result<std::vector<std::string>> old_files(const place& at, bool overwrite) {
-  const auto refuse = [](std::string_view why) {
-    return error{errc::already_exists, "it " + std::string(why)};
-  };
-  const auto file = at.store.open(at.key);  // an error for a directory, which is listed then
-  if (file && *file != nullptr) return refuse("is a file; nothing was changed");
+/// The files of a model, and its index, sorted; none where there is no index.
+ZARRPOINT_INLINE result<std::vector<std::string>> files_of(const any_store& root) {
+  ZARRPOINT_TRY(index, index_in(root, store_key::root()));
   std::vector<std::string> out;
-  ZARRPOINT_TRY(entries, at.store.list(at.key));
-  if (entries.empty()) return out;
-  if (!overwrite) return refuse("is there already, and is not to be replaced");
-  ZARRPOINT_TRY(index, index_in(at.store, at.key));
-  if (!index) return refuse("has no " + std::string(files_index) + "; nothing was changed");
+  if (!index) return out;
   out = index->files();
   out.emplace_back(files_index);
   v0::detail::sort_names(out);
   return out;
 }
 
+ZARRPOINT_INLINE result<v0::detail::own_look> look_for_model(const any_store& root) {
+  const auto other = [](std::string what) {
+    return v0::detail::own_look{false, "a safetensors model " + std::move(what)};
+  };
+  const auto files = files_of(root);
+  if (!files && files.failure().code == errc::corrupt)
+    return other("whose index is damaged (" + files.failure().message + ")");
+  if (!files) return files.failure();
+  for (const std::string& name : *files) {
+    const auto key = store_key::parse(name);
+    const auto file = key ? root.open(*key) : result<std::unique_ptr<blob>>(key.failure());
+    if (!file || *file == nullptr)
+      return other("without " + v0::detail::in_quotes(name) + ", which its index names");
+  }
+  if (!files->empty()) return v0::detail::own_look{true};
+  ZARRPOINT_TRY(key, store_key::parse("model.safetensors"));
+  ZARRPOINT_TRY(file, root.open(key));
+  if (file == nullptr) return v0::detail::own_look{};
+  return other("in one file, not one in several with an index");
+}
+
 ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
                                                   const files_plan& plan, const files_options& how,
                                                   const file_writer_function& write) {
+  const auto start = std::chrono::steady_clock::now();
   if (how.max_file_bytes == 0)
     return error{errc::invalid_argument, "files of at most 0 bytes hold no tensor"};
   if (plan.names.empty())
     return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
   ZARRPOINT_CHECK(check_names(plan));
   while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
-  ZARRPOINT_TRY(at, locate(directory, {.sync = true}));
-  ZARRPOINT_TRY(old, old_files(at, how.overwrite));
+  ZARRPOINT_TRY(located, locate(directory, {.sync = how.sync}));
+  const stored_place at{std::move(located.store), std::move(located.key)};
+  ZARRPOINT_CHECK(v0::detail::check_replace(
+      at,
+      {std::string(directory), how.overwrite, "a safetensors model in several files",
+       v0::detail::directory_kind::safetensors},
+      look_for_model(v0::detail::beneath(at))));
   const std::vector<std::size_t> file_of = divide_by_size(plan.bytes, how.max_file_bytes);
   const std::size_t count = file_of.back() + 1;
   files_report out;
   for (const std::uint64_t each : plan.bytes) {
-    ZARRPOINT_TRY(total, checked_add(out.total_bytes, each));
-    out.total_bytes = total;
+    ZARRPOINT_TRY(total, checked_add(out.bytes, each));
+    out.bytes = total;
   }
-  ZARRPOINT_TRY(staged, at.store.stage(at.key, {.overwrite = how.overwrite}));
+  ZARRPOINT_TRY(staged, v0::detail::stage(at, {.overwrite = how.overwrite, .sync = how.sync}));
   const any_store to = staged->store();
   for (std::size_t file = 0; file < count; ++file) {
     out.files.push_back(name_of_file(file, count));
@@ -133,18 +154,16 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
   }
   ZARRPOINT_TRY(index, store_key::parse(files_index));
   ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(plan, file_of, out))));
+  std::optional<owned_paths> owned;
   if (how.overwrite) {  // also where nothing is listed: not all that others have is a key
     std::vector<std::string> taken = out.files;
     taken.emplace_back(files_index);
     v0::detail::sort_names(taken);
-    ZARRPOINT_TRY(kept, staged->keep({std::move(old), std::move(taken)}));
-    out.kept = std::move(kept);
+    ZARRPOINT_TRY(old, files_of(v0::detail::beneath(at)));
+    owned = {std::move(old), std::move(taken)};
   }
-  ZARRPOINT_CHECK(staged->commit());
-  // The new files are in their place: that it cannot be told of is not a failure of the save.
-  static_cast<void>(guarded([&]() -> result<void> {
-    return v0::detail::add_late(staged->late(), out.kept, out.warnings), result<void>();
-  }));
+  ZARRPOINT_CHECK(v0::detail::publish(*staged, owned, out));
+  out.seconds = out.blocked_seconds = v0::detail::seconds_since(start);
   return out;
 }
 
