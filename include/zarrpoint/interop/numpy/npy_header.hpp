@@ -30,6 +30,7 @@ struct npy_header {
 /// Bytes of a file that `parse_npy` must be given: all of the header, if the file has as many.
 inline constexpr std::size_t npy_header_limit = std::size_t{1} << 20;
 
+/// Whether a file begins as npy does: `\x93NUMPY`.
 bool begins_npy(bytes_view file);
 
 /// Errors: `corrupt`; `unsupported` naming the descr (objects, structures and so on).

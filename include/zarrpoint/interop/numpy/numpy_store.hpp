@@ -65,6 +65,7 @@ struct inflating_format {
   static result<claim> sniff(const place_look& at);
   static result<stored_place> open(const place_look& at, const place_use& use);
 };
+/// The same, for archives whose members are stored as they are.
 using format = inflating_format<nullptr>;
 
 namespace detail {
