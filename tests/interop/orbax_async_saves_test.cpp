@@ -317,10 +317,10 @@ TEST_CASE("orbax save_async: several at once into one manager") {
   std::vector<pending<save_report>> all;
   for (std::uint64_t step = 1; step <= 6; ++step)
     all.push_back(orbax::save_async(folder / "run", {{"w", numbers(500, static_cast<float>(step))}},
-                                    {.sync = false, .step = step}, how));
+                                    {.overwrite = false, .sync = false, .step = step}, how));
   // Of two of one step only one is there.
-  all.push_back(
-      orbax::save_async(folder / "run", {{"w", numbers(500, 1)}}, {.sync = false, .step = 1}, how));
+  all.push_back(orbax::save_async(folder / "run", {{"w", numbers(500, 1)}},
+                                  {.overwrite = false, .sync = false, .step = 1}, how));
   std::size_t failed = 0;
   for (auto& one : all) {
     const auto done = one.get();

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
-#include <zarrpoint/dcp.hpp>
 #include <zarrpoint/handlers.hpp>
-#include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "support/temp_directory.hpp"
@@ -101,7 +100,7 @@ TEST_CASE("safetensors: a model in several files is one checkpoint again") {
   CHECK(index.find("weight_map")->if_object()->size() == 5);
   CHECK(*index.find("weight_map")->find("none")->if_string() == report.files[1]);
 
-  const auto back = zp::open(model, {.stores = zp::formats<zp::dcp::format>()}).value();
+  const auto back = zp::open(model, {.stores = zp::formats<st::format>()}).value();
   CHECK(back.names().size() == 5);
   CHECK(back.load<std::vector<float>>("layers.0.w").value() == from.a);
   CHECK(back.load<std::vector<float>>("large").value() == from.e);
