@@ -38,7 +38,7 @@ struct parts {
   any_strategy saver = group_save_options{}
                            .sharded.resolve(strategy_action::save_sharded, process_group{}.known)
                            .value();
-  group_save_report report{};
+  save_summary report{};
   detail::told_commit commit{group.ranks};
 
   detail::group_save_place place() const { return {where, group, saver, storage}; }
