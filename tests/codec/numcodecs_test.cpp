@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/codec/base/known_codecs.hpp>
 #include <zarrpoint/codec/lists/numcodecs.hpp>
 
 #include <doctest/doctest.h>

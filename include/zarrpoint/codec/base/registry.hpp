@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/any_codec.hpp>
-#include <zarrpoint/codec/base/known_codecs.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/table.hpp>
 #include <zarrpoint/core/printable.hpp>

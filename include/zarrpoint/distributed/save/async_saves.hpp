@@ -16,6 +16,8 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 class strategy_format;
+template <class Format>
+class collective_save;
 }  // namespace detail
 
 /// Saves that go on in the background, in order: `schedule` returns when everything is staged, the

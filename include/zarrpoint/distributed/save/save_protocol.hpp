@@ -39,18 +39,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-namespace detail {
-struct kept_plan;
-class save_protocol;
-}  // namespace detail
-
-/// The plan of the last save of a process, see `group_save_options::plans`.
-class plan_cache {
- private:
-  friend class detail::save_protocol;
-
-  std::shared_ptr<const detail::kept_plan> kept_;
-};
+class plan_cache;
 
 namespace detail {
 

@@ -20,6 +20,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace numpy {
 
+/// How an npy or npz file is opened.
 struct store_options {
   /// Opens the members that `numpy.savez_compressed` deflated: `zip_inflate` of
   /// <zarrpoint/zip_inflate.hpp>. Without it they are listed and not read.

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/exec/guarded.hpp>
