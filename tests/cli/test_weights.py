@@ -181,6 +181,14 @@ class Weights(Case):
             found = self.json("verify", place)
             self.assertIn('weight_map takes it from "', str(found["findings"]))
         self.expect(OK, "diff", index, self.folder / files[1])
+        save_file({"w": np.ones(2, "<f4")}, self.folder / "m.safetensors")
+        other = self.folder / "model.safetensors.index.json"
+        other.write_text(json.dumps({"weight_map": {"w": "m.safetensors"}}))
+        said = self.refused("inspect", self.folder)  # of two models neither is chosen
+        self.assertIn(str(index), said)
+        self.assertIn(str(other), said)
+        self.assertEqual(self.json("cat", other, "w"), [1, 1])
+        other.unlink()
         (self.folder / files[0]).unlink()
         self.assertIn(files[0], self.refused("inspect", self.folder))
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/stores.hpp>
@@ -29,6 +30,11 @@ const std::string golden = std::string(ZARRPOINT_TEST_GOLDEN) + "/";
 bool mentions(const error& failure, std::string_view text) {
   INFO(to_string(failure));
   return failure.message.find(text) != std::string::npos;
+}
+
+std::string bytes_of(const tensor& of) {
+  const host_view view = of.view();
+  return {reinterpret_cast<const char*>(view.data), byte_count(of.spec()).value()};
 }
 
 /// Opens a place, and loads a leaf and its first elements.
@@ -196,6 +202,43 @@ TEST_CASE("formats: without them the error says what a place looks like, and wha
   }
   CHECK_FALSE(mentions(open(made.path().string()).failure(), "looks like"));
   CHECK(mentions(open(golden + "gguf/small.gguf", formats<dcp::format>()).failure(), "gguf.hpp"));
+  for (const auto& [name, header] : std::vector<std::pair<std::string, std::string>>{
+           {"x.npy", "numpy.hpp"}, {"x.npz", "numpy.hpp"}, {"x.safetensors", "safetensors.hpp"}}) {
+    CAPTURE(name);
+    test::write_file(made / name, name == "x.npy" ? "\x93NUMPY" : "PK\x03\x04");
+    CHECK(mentions(open(made / name).failure(), header));
+    CHECK_FALSE(mentions(open(made / name, all_formats()).failure(), "looks like"));
+  }
+  for (const auto& [index, header] : std::vector<std::pair<std::string, std::string>>{
+           {"model.safetensors.index.json", "safetensors.hpp"},
+           {"pytorch_model.bin.index.json", "torch.hpp"}}) {
+    fs::create_directory(made / header);
+    test::write_file(made / (header + '/' + index), "{}");
+    CHECK(mentions(open(made / header).failure(), header));
+  }
+}
+
+TEST_CASE("formats: several processes load their shares of what a format holds") {
+  const std::string path = golden + "gguf/small.gguf";
+  const auto whole = open(path, all_formats()).value().load<tensor>("plain.bf16.weight").value();
+  const tensor_spec spec = whole.spec();
+  REQUIRE(spec.shape[0] % 2 == 0);
+  const auto loaded = thread_world::run(2, [&](const thread_communicator& self) {
+    process_group group;
+    group.ranks = self;
+    group.how.stores = all_formats();
+    tensor_spec half = spec;
+    half.shape[0] /= 2;
+    const auto mine =
+        from_rank_offsets("plain.bf16.weight", half, {.offsets = {{0, self.rank(), 2}}}).value();
+    return load(path, state{{"w", sharded_tensor(mine)}}, group);
+  });
+  const auto all = bytes_of(whole);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    REQUIRE_MESSAGE(loaded[rank].has_value(), to_string(loaded[rank].failure()));
+    const auto part = bytes_of(*loaded[rank]->loaded.find("w")->if_tensor()->get<tensor>());
+    CHECK(part == all.substr(rank * part.size(), part.size()));
+  }
 }
 
 /// A format of the test's own: a file that begins with "toy" and holds one byte more.
@@ -258,6 +301,49 @@ TEST_CASE("formats: a place that two claim is opened by the surer one, or by its
   CHECK(open("other://" + path, both).value().format() == "other");
   CHECK(open(path, formats<toy, other_toy, sure_toy>()).value().format() == "sure");
   CHECK(open(path, formats<sure_toy, toy, other_toy>()).value().format() == "sure");
+}
+
+TEST_CASE("formats: of two models in one directory neither is chosen without a word") {
+  const test::temp_directory made;
+  const any_store folder = file_store::open(made.path().string()).value();
+  const std::vector<float> values{1, 2, 3};
+  const host_view row = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                   tensor_spec{dtype(dtype_kind::float32), {3}});
+  const std::string model = made / "model";
+  safetensors::save_files(model, std::vector<safetensors::named_view>{{"w", row}}).value();
+  const auto key = [](const char* name) { return store_key::parse(name).value(); };
+  torch::save(folder, key("model/1.bin"), torch::value::dict{{"w", row}}).value();
+  REQUIRE(folder.put(key("model/pytorch_model.bin.index.json"),
+                     as_bytes(std::string_view(R"({"weight_map":{"w":"1.bin"}})"))));
+  const auto refused = open(model, all_formats());
+  CHECK(refused.failure().code == errc::invalid_argument);
+  CHECK(mentions(refused.failure(), "safetensors://" + model));
+  CHECK(mentions(refused.failure(), "torch://" + model));
+  check_place("torch://" + model, "torch.save in files", "w");
+  check_place("safetensors://" + model, "safetensors in files", "w");
+  CHECK(open(model, formats<torch::format>()).value().format() == "torch.save in files");
+}
+
+TEST_CASE("formats: parts of tensors are found wherever in a header they are told") {
+  const test::temp_directory made;
+  const std::vector<float> values{1, 2, 3};
+  const host_view row = dense_view(reinterpret_cast<const std::byte*>(values.data()),
+                                   tensor_spec{dtype(dtype_kind::float32), {3}});
+  const std::vector<safetensors::named_view> part{{"w", row}};
+  const std::string model = made / "model";
+  safetensors::save_files(model, part).value();
+  // Around the end of the 64 KiB that are read at once.
+  for (std::size_t padding = 65'470; padding < 65'560; padding += 3) {
+    safetensors::save(
+        model + "/model-00001-of-00001.safetensors", part,
+        {{"A", std::string(padding, 'x')}, {"DCP_SHARDING_INFO", R"({"w":{"saved_offsets":[0]}})"}})
+        .value();
+    CAPTURE(padding);
+    CHECK(formats<dcp::format, safetensors::format>().open(model, {}).value().format ==
+          "DCP checkpoint");
+  }
+  // Without that format the error says what is needed.
+  CHECK(mentions(open(model, formats<safetensors::format>()).failure(), "dcp::format"));
 }
 
 }  // namespace formats_test

@@ -32,13 +32,21 @@ zp::error told(const finding& fault) {
 }
 
 /// The index of a model in several files, where a directory is nothing else: it is read as its
-/// index.
-std::string index_in(const std::string& path) {
+/// index. Of two models neither is chosen.
+zp::result<std::string> index_in(const std::string& path) {
   for (const char* const other : {"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"})
-    if (is_there(path + '/' + other)) return {};
-  for (const char* const name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"})
-    if (kind_of(path + name) == path_kind::file) return path + name;
-  return {};
+    if (is_there(path + '/' + other)) return std::string();
+  std::string found;
+  for (const char* const name :
+       {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"}) {
+    if (kind_of(path + name) != path_kind::file) continue;
+    if (!found.empty())
+      return zp::error{zp::errc::invalid_argument,
+                       path + ": it holds two models; name the index of one: " + found + " or " +
+                           path + name};
+    found = path + name;
+  }
+  return found;
 }
 
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
@@ -54,7 +62,8 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
-  if (const std::string index = index_in(path); !index.empty()) return open_index(index, how, true);
+  ZARRPOINT_TRY(index, index_in(path));
+  if (!index.empty()) return open_index(index, how, true);
   auto opened = open_zarr(path, how);
   if (opened || opened.failure().code != zp::errc::not_found) return opened;
   auto loose = open_loose_arrays(path, how);

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-// The save of many processes, of which one alone is the smallest group. The steps stand here once,
-// for every format:
+// The save of many processes, of which one alone is the smallest group. The steps stand here once.
 //
 //   prepare, describe   each process              agree, gather
 //   plan                rank 0                    scatter

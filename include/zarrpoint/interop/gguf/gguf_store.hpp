@@ -5,6 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
+#include <zarrpoint/interop/hierarchy/made_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -39,8 +40,9 @@ struct format {
 ///
 /// A model that was split into `m-00001-of-00003.gguf` and on is one hierarchy, whichever of them
 /// is opened, with the metadata of the first.
-class tensor_store {
+class tensor_store : public v0::detail::made_store {
  public:
+  using made_store::open;
   /// The file at `at`, with the other parts of its model. Errors: `not_found`, for a part by its
   /// name; `unsupported` for a part whose own name does not tell those of others; `corrupt` for
   /// parts that do not belong together; those of `read_header`.
@@ -48,17 +50,10 @@ class tensor_store {
   /// A file by itself, also where it is a part.
   static result<tensor_store> open(std::unique_ptr<blob> file, const header_limits& limits = {});
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const;
-  std::string describe(const store_key& key) const;
-  result<std::vector<list_entry>> list(const store_key& prefix) const;
-
-  const void* identity() const noexcept { return state_.get(); }
-
   /// Of a model in several files it has the metadata of the first and the tensors of all.
-  const gguf::header& header() const noexcept;
+  const gguf::header& header() const noexcept { return *header_; }
 
  private:
-  struct state;
   friend struct format;
   /// Gives another part by the name of its file.
   using part_opener = std::function<result<std::unique_ptr<blob>>(const std::string& name)>;
@@ -66,9 +61,9 @@ class tensor_store {
   /// `name`: that of the file, without its directory.
   static result<tensor_store> open(std::unique_ptr<blob> file, std::string_view name,
                                    const part_opener& others, const header_limits& limits);
-  explicit tensor_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+  tensor_store(v0::detail::made_hierarchy tree, std::string called, gguf::header of);
 
-  std::shared_ptr<const state> state_;
+  std::shared_ptr<const gguf::header> header_;
 };
 
 }}}  // namespace zarrpoint::v0::gguf

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/hierarchy/made_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -37,24 +38,16 @@ struct store_options {
 /// Strings `U` are of the data type `fixed_length_utf32`, as zarr-python has them. A member that
 /// has no elements for this library (objects, structures, another method of compression) is listed
 /// and not read. Members are checked against their checksums.
-class array_store {
+class array_store : public v0::detail::made_store {
  public:
+  using made_store::open;
   /// The file at `at`, by how it begins. Errors: `not_found`; `corrupt`; `unsupported` for an npy
   /// file whose elements are not known, and for a zip file without one.
   static result<array_store> open(any_store base, store_key at, const store_options& how = {});
   static result<array_store> open(std::unique_ptr<blob> file, const store_options& how = {});
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const;
-  std::string describe(const store_key& key) const;
-  result<std::vector<list_entry>> list(const store_key& prefix) const;
-
-  const void* identity() const noexcept { return state_.get(); }
-
  private:
-  struct state;
-  explicit array_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
-
-  std::shared_ptr<const state> state_;
+  using made_store::made_store;
 };
 
 /// npy and npz as a format of `formats<...>`: what begins as npy does, and a zip file whose name

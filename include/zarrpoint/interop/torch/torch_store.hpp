@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/hierarchy/made_store.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -32,8 +33,9 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 /// What holds no tensor is an array of rank 0: numbers and bools of that type, texts of the data
 /// type `string`, and anything else as the text of the document that `to_document` makes of it (its
 /// attribute `content_type` is `application/json`), which is made when it is read.
-class archive_store {
+class archive_store : public v0::detail::made_store {
  public:
+  using made_store::open;
   /// The file at `at`, or the model in several files whose index that is: a file whose name ends in
   /// `.json`. The index decides which arrays there are; what it leaves out is told by the attribute
   /// `weight_map` of the root. Errors: those of `torch::open`; `resource_limit` for what is nested
@@ -42,19 +44,10 @@ class archive_store {
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const;
-  std::string describe(const store_key& key) const;
-  result<std::vector<list_entry>> list(const store_key& prefix) const;
-
-  const void* identity() const noexcept { return state_.get(); }
-
  private:
-  struct state;
   static result<archive_store> open_model(const any_store& base, const store_key& at,
                                           const pickle_limits& limits);
-  explicit archive_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
-
-  std::shared_ptr<const state> state_;
+  using made_store::made_store;
 };
 
 /// Files of torch.save, as a format of `formats<...>`: zip archives with `data.pkl` in their one

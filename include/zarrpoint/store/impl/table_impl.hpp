@@ -64,7 +64,7 @@ ZARRPOINT_INLINE error store_table::explain(error failure, const std::string& pa
 ZARRPOINT_INLINE error detail::name_format(error failure, const std::string& path,
                                            std::span<const store_entry> known) {
   struct look {
-    std::string_view mark;  // a file in a directory, or how a file begins
+    std::string_view mark;  // a file in a directory, how a file begins, or how its name ends
     const char* what;
     std::string_view format;
   };
@@ -72,10 +72,15 @@ ZARRPOINT_INLINE error detail::name_format(error failure, const std::string& pat
       {"_METADATA", "an Orbax checkpoint", "orbax"},
       {"_CHECKPOINT_METADATA", "an Orbax checkpoint", "orbax"},
       {"manifest.ocdbt", "an OCDBT database", "ocdbt"},
-      {".metadata", "a checkpoint of torch.distributed.checkpoint", "dcp"}};
+      {".metadata", "a checkpoint of torch.distributed.checkpoint", "dcp"},
+      {"pytorch_model.bin.index.json", "a model in files of torch.save", "torch"},
+      {"model.safetensors.index.json", "a safetensors model", "safetensors"}};
   constexpr look of_file[] = {{"GGUF", "a GGUF file", "gguf"},
                               {"PK\x03\x04", "a zip file, as torch.save writes", "torch"},
-                              {"\x80\x02\x8a\x0a", "a file of torch.save", "torch"}};
+                              {"\x80\x02\x8a\x0a", "a file of torch.save", "torch"},
+                              {"\x93NUM", "an npy file", "numpy"}};
+  constexpr look of_name[] = {{".npz", "an npz file", "numpy"},
+                              {".safetensors", "a safetensors file", "safetensors"}};
   const look* found = nullptr;
   struct ::stat info {};
   for (const look& each : in_directory)
@@ -86,6 +91,8 @@ ZARRPOINT_INLINE error detail::name_format(error failure, const std::string& pat
   if (file && (*file)->size() >= head.size() && (*file)->read(0, head))
     for (const look& each : of_file)
       if (as_text(bytes_view(head)) == each.mark) found = &each;
+  for (const look& each : of_name)
+    if (file && path.ends_with(each.mark)) found = &each;
   if (found == nullptr) return failure;
   for (const store_entry& entry : known)
     if (entry.scheme == found->format) return failure;

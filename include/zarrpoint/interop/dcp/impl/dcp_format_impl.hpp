@@ -69,7 +69,10 @@ ZARRPOINT_INLINE result<std::optional<store_key>> state_key(const any_store& dir
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   if (!at.is_directory()) return claim::none;
   ZARRPOINT_TRY(found, detail::state_key(at.directory()));
-  return found ? claim::plain : claim::none;
+  if (!found) return claim::none;
+  // Files of an index that have parts of tensors.
+  ZARRPOINT_TRY(is_model, at.has({safetensors::detail::files_index.data()}));
+  return is_model ? claim::sure : claim::plain;
 }
 
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {

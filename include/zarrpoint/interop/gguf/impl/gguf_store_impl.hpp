@@ -28,12 +28,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace gguf {
 
-struct tensor_store::state {
-  gguf::header header;
-  v0::detail::made_hierarchy tree;
-  std::string name;
-};
-
 namespace detail {
 
 inline constexpr std::size_t most_in_attributes = 64;
@@ -195,6 +189,11 @@ ZARRPOINT_INLINE result<void> check_parts(const header& all) {
 
 }  // namespace detail
 
+ZARRPOINT_INLINE tensor_store::tensor_store(v0::detail::made_hierarchy tree, std::string called,
+                                            gguf::header of)
+    : made_store(std::move(tree), std::move(called)),
+      header_(v0::detail::make_counted<const gguf::header>(std::move(of))) {}
+
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
                                                          const header_limits& limits) {
   const std::string name = base.describe(at);
@@ -224,14 +223,14 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
   using v0::detail::container_file;
   const std::string called = file->name();
   const auto read = [&]() -> result<tensor_store> {
-    const auto out = v0::detail::make_counted<state>();
-    out->name = called;
+    v0::detail::made_hierarchy tree;
+    gguf::header whole;
     ZARRPOINT_TRY(first, read_header(*file, limits));
     auto opened = v0::detail::make_counted<const container_file>(std::move(file));
     const detail::part_number mine = detail::part_number::of(first);
     if (mine.count <= 1 || others == nullptr) {
-      ZARRPOINT_CHECK(detail::add_tensors(out->tree, first, opened));
-      out->header = std::move(first);
+      ZARRPOINT_CHECK(detail::add_tensors(tree, first, opened));
+      whole = std::move(first);
     } else if (!name.ends_with(mine.ending())) {
       return error{errc::unsupported, "it is " + mine.text() +
                                           ", and its name does not tell those of the others; "
@@ -248,7 +247,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
           header = std::move(first);
         } else {
           header_limits rest = limits;
-          rest.max_tensors -= std::min(rest.max_tensors, out->header.tensors.size());
+          rest.max_tensors -= std::min(rest.max_tensors, whole.tensors.size());
           ZARRPOINT_TRY(other, others(stem + part.ending()));
           ZARRPOINT_TRY(parsed, read_header(*other, rest));
           header = std::move(parsed);
@@ -257,34 +256,22 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
         const auto told = detail::part_number::of(header);
         if (told.no != part.no || told.count != part.count)
           return error{errc::corrupt, "it says that it is " + told.text()};
-        ZARRPOINT_CHECK(detail::add_tensors(out->tree, header, of));
+        ZARRPOINT_CHECK(detail::add_tensors(tree, header, of));
         if (part.no == 0) {
-          out->header = std::move(header);
+          whole = std::move(header);
         } else {
-          for (tensor_info& each : header.tensors) out->header.tensors.push_back(std::move(each));
+          for (tensor_info& each : header.tensors) whole.tensors.push_back(std::move(each));
         }
         return {};
       };
       for (detail::part_number part{0, mine.count}; part.no < part.count; ++part.no)
         ZARRPOINT_CHECK(add(part).at(part.text() + ", " + stem + part.ending()));
-      ZARRPOINT_CHECK(detail::check_parts(out->header));
+      ZARRPOINT_CHECK(detail::check_parts(whole));
     }
-    ZARRPOINT_CHECK(detail::add_metadata(out->tree, out->header));
-    return tensor_store(out);
+    ZARRPOINT_CHECK(detail::add_metadata(tree, whole));
+    return tensor_store(std::move(tree), called, std::move(whole));
   };
   return guarded(read).at("open the GGUF file " + called);
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> tensor_store::open(const store_key& key) const {
-  return guarded([&] { return state_->tree.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE std::string tensor_store::describe(const store_key& key) const {
-  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> tensor_store::list(const store_key& prefix) const {
-  return guarded([&] { return state_->tree.list(prefix); });
 }
 
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
@@ -304,10 +291,6 @@ ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const p
                             header_limits{}.within(use.memory)));
   std::string called = "GGUF " + std::to_string(opened.header().version);
   return at.within(std::move(opened), std::move(called));
-}
-
-ZARRPOINT_INLINE const gguf::header& tensor_store::header() const noexcept {
-  return state_->header;
 }
 
 }}}  // namespace zarrpoint::v0::gguf

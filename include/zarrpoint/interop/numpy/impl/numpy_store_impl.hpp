@@ -27,11 +27,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace numpy {
 
-struct array_store::state {
-  v0::detail::made_hierarchy tree;
-  std::string name;
-};
-
 namespace detail {
 
 using v0::detail::container_file;
@@ -218,30 +213,17 @@ ZARRPOINT_INLINE result<array_store> array_store::open(std::unique_ptr<blob> fil
                                                        const store_options& how) {
   const std::string name = file->name();
   return guarded([&]() -> result<array_store> {
-           const auto out = v0::detail::make_counted<state>();
-           out->name = name;
+           v0::detail::made_hierarchy tree;
            std::byte mark[6]{};
            if (file->size() >= sizeof mark) ZARRPOINT_CHECK(file->read(0, mark));
            if (as_text(bytes_view(mark)).starts_with("PK"))
-             ZARRPOINT_CHECK(detail::add_npz(out->tree, std::move(file), how.inflate));
+             ZARRPOINT_CHECK(detail::add_npz(tree, std::move(file), how.inflate));
            else
-             ZARRPOINT_CHECK(detail::add_npy(out->tree, std::move(file), how.max_arrays));
-           ZARRPOINT_CHECK(out->tree.finish({}));
-           return array_store(out);
+             ZARRPOINT_CHECK(detail::add_npy(tree, std::move(file), how.max_arrays));
+           ZARRPOINT_CHECK(tree.finish({}));
+           return array_store(std::move(tree), name);
          })
       .at("open " + name);
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> array_store::open(const store_key& key) const {
-  return guarded([&] { return state_->tree.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE std::string array_store::describe(const store_key& key) const {
-  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> array_store::list(const store_key& prefix) const {
-  return guarded([&] { return state_->tree.list(prefix); });
 }
 
 namespace detail {

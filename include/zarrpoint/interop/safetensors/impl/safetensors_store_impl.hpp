@@ -23,11 +23,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
-struct tensor_store::state {
-  v0::detail::made_hierarchy tree;
-  std::string name;
-};
-
 namespace detail {
 
 using v0::detail::made_hierarchy;
@@ -82,7 +77,8 @@ struct read_files {
   result<void> add(const std::string& name, std::unique_ptr<blob> from, made_hierarchy& to) {
     ZARRPOINT_TRY(read, read_header(*from, most));
     if (index != nullptr && read.checked.metadata.contains(std::string(sharding_member)))
-      return error{errc::unsupported, "it has parts of tensors (DCP_SHARDING_INFO)"};
+      return error{errc::unsupported,
+                   "it has parts of tensors (DCP_SHARDING_INFO), which dcp::format joins"};
     for (const auto& [key, value] : read.checked.metadata) attributes.set(key, value);
     const auto file = v0::detail::make_counted<const v0::detail::container_file>(std::move(from));
     for (const tensor_info& each : read.checked.tensors) {
@@ -126,12 +122,11 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_k
         return error{errc::not_found, "open " + name + ": there is no such file"};
       return open(std::move(file), most);
     }
-    const auto out = v0::detail::make_counted<state>();
-    out->name = name;
+    v0::detail::made_hierarchy tree;
     detail::read_files read{most, nullptr, node(node::object{}), 0};
-    ZARRPOINT_CHECK(detail::add_model(out->tree, base, at, read).at("open " + name));
-    ZARRPOINT_CHECK(out->tree.finish(read.attributes).at("open " + name));
-    return tensor_store(out);
+    ZARRPOINT_CHECK(detail::add_model(tree, base, at, read).at("open " + name));
+    ZARRPOINT_CHECK(tree.finish(read.attributes).at("open " + name));
+    return tensor_store(std::move(tree), name);
   };
   return guarded(read);
 }
@@ -140,29 +135,33 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
                                                          std::uint64_t most) {
   const std::string name = file->name();
   const auto read = [&]() -> result<tensor_store> {
-    const auto out = v0::detail::make_counted<state>();
-    out->name = name;
+    v0::detail::made_hierarchy tree;
     detail::read_files read{most, nullptr, node(node::object{}), 0};
-    ZARRPOINT_CHECK(read.add({}, std::move(file), out->tree));
-    ZARRPOINT_CHECK(out->tree.finish(read.attributes));
-    return tensor_store(out);
+    ZARRPOINT_CHECK(read.add({}, std::move(file), tree));
+    ZARRPOINT_CHECK(tree.finish(read.attributes));
+    return tensor_store(std::move(tree), name);
   };
   return guarded(read).at("open " + name);
 }
 
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> tensor_store::open(const store_key& key) const {
-  return guarded([&] { return state_->tree.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE std::string tensor_store::describe(const store_key& key) const {
-  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> tensor_store::list(const store_key& prefix) const {
-  return guarded([&] { return state_->tree.list(prefix); });
-}
-
 namespace detail {
+
+/// Whether `sharding_member` stands in a part of a file. A header may be larger than a budget, so
+/// it is read in pieces, each with the end of the one before it.
+ZARRPOINT_INLINE bool holds_text(const blob& file, std::uint64_t at, std::uint64_t end) {
+  constexpr std::size_t shared = sharding_member.size() - 1;
+  std::string text;
+  while (at < end) {
+    text.erase(0, text.size() - std::min(text.size(), shared));
+    const std::size_t kept = text.size();
+    const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(end - at, 64U << 10));
+    text.resize(kept + some);
+    if (!file.read(at, std::as_writable_bytes(std::span(text).subspan(kept)))) return false;
+    if (text.find(sharding_member) != text.npos) return true;
+    at += some;
+  }
+  return false;
+}
 
 ZARRPOINT_INLINE result<bool> has_parts(const any_store& store, const store_key& at) {
   if (!store.can_list()) return false;
@@ -176,10 +175,7 @@ ZARRPOINT_INLINE result<bool> has_parts(const any_store& store, const store_key&
     if (!(*file)->read(0, prefix)) continue;
     const std::uint64_t length = std::min(
         {load_le<std::uint64_t>(prefix), max_header_bytes, (*file)->size() - sizeof prefix});
-    ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(length)));
-    if (!(*file)->read(sizeof prefix, text.bytes())) continue;
-    if (as_text(std::as_const(text).bytes()).find(sharding_member) != std::string_view::npos)
-      return true;
+    if (holds_text(**file, sizeof prefix, sizeof prefix + length)) return true;
   }
   return false;
 }
@@ -188,10 +184,9 @@ ZARRPOINT_INLINE result<bool> has_parts(const any_store& store, const store_key&
 
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   if (at.is_directory()) {
+    // Of files with parts of tensors `dcp::format` is surer.
     ZARRPOINT_TRY(is_there, v0::detail::has_index(at, detail::files_index.data()));
-    if (!is_there) return claim::none;
-    ZARRPOINT_TRY(is_dcp, detail::has_parts(at.directory(), store_key::root()));
-    return is_dcp ? claim::none : claim::plain;
+    return is_there ? claim::plain : claim::none;
   }
   if (!at.is_file()) return claim::none;
   const std::string_view head = at.head();

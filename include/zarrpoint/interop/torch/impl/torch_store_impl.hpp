@@ -22,11 +22,6 @@
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
-struct archive_store::state {
-  v0::detail::made_hierarchy tree;
-  std::string name;
-};
-
 ZARRPOINT_INLINE result<archive_store> archive_store::open(any_store base, store_key at,
                                                            const pickle_limits& limits) {
   const std::string name = base.describe(at);
@@ -51,14 +46,13 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
                                  to)
           .at(base.describe(key));
     };
-    const auto out = v0::detail::make_counted<state>();
-    out->name = base.describe(at);
-    ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, out->tree));
+    v0::detail::made_hierarchy tree;
+    ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, tree));
     node attributes{node::object{}};
     if (!told.is_null())
       attributes.set(std::string(v0::detail::weight_map_member), std::move(told));
-    ZARRPOINT_CHECK(out->tree.finish(attributes));
-    return archive_store(out);
+    ZARRPOINT_CHECK(tree.finish(attributes));
+    return archive_store(std::move(tree), base.describe(at));
   });
 }
 
@@ -67,27 +61,13 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open(std::unique_ptr<blob>
   const std::string name = from->name();
   return guarded([&]() -> result<archive_store> {
     ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
-    const auto out = v0::detail::make_counted<state>();
-    out->name = name;
-    ZARRPOINT_CHECK(detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)),
-                                        limits, out->tree)
-                        .at("open " + name));
-    ZARRPOINT_CHECK(out->tree.finish({}).at("open " + name));
-    return archive_store(out);
+    v0::detail::made_hierarchy tree;
+    ZARRPOINT_CHECK(
+        detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)), limits, tree)
+            .at("open " + name));
+    ZARRPOINT_CHECK(tree.finish({}).at("open " + name));
+    return archive_store(std::move(tree), name);
   });
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> archive_store::open(const store_key& key) const {
-  return guarded([&] { return state_->tree.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE std::string archive_store::describe(const store_key& key) const {
-  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> archive_store::list(
-    const store_key& prefix) const {
-  return guarded([&] { return state_->tree.list(prefix); });
 }
 
 namespace detail {
@@ -99,9 +79,7 @@ inline constexpr const char* files_index = "pytorch_model.bin.index.json";
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   if (at.is_directory()) {
     ZARRPOINT_TRY(is_there, v0::detail::has_index(at, detail::files_index));
-    if (!is_there) return claim::none;
-    ZARRPOINT_TRY(is_twice, at.has({"model.safetensors.index.json"}));  // the same model
-    return is_twice ? claim::none : claim::plain;
+    return is_there ? claim::plain : claim::none;
   }
   if (at.head().starts_with('{') && at.place().ends_with(".bin.index.json")) return claim::plain;
   if (at.head().size() >= 32 && is_legacy_file(as_bytes(at.head().substr(0, 32))))

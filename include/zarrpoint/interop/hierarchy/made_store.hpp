@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/base/key.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+class made_hierarchy;
+
+/// A finished `made_hierarchy` as a store to read and list, which copies share: what every file of
+/// another format is once it is opened.
+class made_store {
+ public:
+  /// `name`: of the file, in messages.
+  made_store(made_hierarchy tree, std::string name);
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+  std::string describe(const store_key& key) const;
+  result<std::vector<list_entry>> list(const store_key& prefix) const;
+
+  const void* identity() const noexcept { return tree_.get(); }
+
+ private:
+  std::shared_ptr<const made_hierarchy> tree_;
+  std::string name_;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/hierarchy/impl/made_store_impl.hpp>
+#endif
