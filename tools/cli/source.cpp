@@ -41,9 +41,9 @@ zp::result<std::string> index_in(const std::string& path) {
        {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"}) {
     if (kind_of(path + name) != path_kind::file) continue;
     if (!found.empty())
-      return zp::error{zp::errc::invalid_argument,
-                       path + ": it holds two models; name the index of one: " + found + " or " +
-                           path + name};
+      return zp::error{
+          zp::errc::invalid_argument,
+          path + ": it holds two models; name the index of one: " + found + " or " + path + name};
     found = path + name;
   }
   return found;
