@@ -39,7 +39,7 @@ struct parts {
                            .sharded.resolve(strategy_action::save_sharded, process_group{}.known)
                            .value();
   save_summary report{};
-  detail::told_commit commit{group.ranks};
+  detail::commit_outcome commit{group.ranks};
 
   detail::group_save_place place() const { return {where, group, saver, storage}; }
 };

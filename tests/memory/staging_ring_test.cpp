@@ -263,7 +263,7 @@ TEST_CASE("staging_ring: a stream that is destroyed under copies is waited for, 
 }
 
 TEST_CASE("ring_of: one for each device, within an eighth of the budget") {
-  detail::kept_objects kept;
+  detail::spare_objects kept;
   fake_device first(1);
   fake_device second(2, 1 << 20, 1);
   memory_resource& memory = default_resource();
@@ -291,7 +291,7 @@ TEST_CASE("ring_of: the rings of all devices together take an eighth of the budg
     limited_resource memory(SIZE_MAX);
     std::deque<fake_device> devices;
     {
-      detail::kept_objects kept;
+      detail::spare_objects kept;
       std::vector<std::shared_ptr<ring>> rings;
       std::vector<ring::slot> all;
       for (int i = 0; i < 8; ++i) {

@@ -20,9 +20,9 @@
 #include <zarrpoint/array/grid/impl/raw_rows_impl.hpp>
 #include <zarrpoint/array/read/impl/array_state_impl.hpp>
 #include <zarrpoint/array/read/impl/coalescing_blob_impl.hpp>
-#include <zarrpoint/array/read/impl/kept_indexes_impl.hpp>
-#include <zarrpoint/array/read/impl/kept_scratch_impl.hpp>
 #include <zarrpoint/array/read/impl/read_operation_impl.hpp>
+#include <zarrpoint/array/read/impl/shard_indexes_impl.hpp>
+#include <zarrpoint/array/read/impl/spare_scratch_impl.hpp>
 #include <zarrpoint/array/read/impl/stored_object_impl.hpp>
 #include <zarrpoint/array/shard/impl/layout_impl.hpp>
 #include <zarrpoint/array/shard/impl/shard_index_cache_impl.hpp>

@@ -7,6 +7,7 @@
 
 #include <zarrpoint/distributed/save/impl/assemble_cells_impl.hpp>
 #include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
+#include <zarrpoint/distributed/save/impl/commit_outcome_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
 #include <zarrpoint/distributed/save/impl/group_save_place_impl.hpp>
 #include <zarrpoint/distributed/save/impl/plan_group_save_impl.hpp>
@@ -16,7 +17,6 @@
 #include <zarrpoint/distributed/save/impl/save_queue_impl.hpp>
 #include <zarrpoint/distributed/save/impl/staged_store_impl.hpp>
 #include <zarrpoint/distributed/save/impl/strategy_format_impl.hpp>
-#include <zarrpoint/distributed/save/impl/told_commit_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/write_shards_impl.hpp>
 #include <zarrpoint/distributed/strategy/impl/zarr_saver_impl.hpp>

@@ -15,9 +15,9 @@
 #include <zarrpoint/interop/dcp_save/impl/dcp_archive_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_header_impl.hpp>
 #include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
-#include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
-#include <zarrpoint/interop/hierarchy/impl/made_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/shown_names_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/virtual_hierarchy_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/virtual_store_impl.hpp>
 #include <zarrpoint/interop/hierarchy/impl/weight_index_impl.hpp>
 #include <zarrpoint/interop/numpy/impl/npy_header_impl.hpp>
 #include <zarrpoint/interop/numpy/impl/numpy_store_impl.hpp>

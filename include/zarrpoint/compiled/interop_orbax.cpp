@@ -8,7 +8,7 @@
 #include <zarrpoint/interop/orbax/impl/orbax_aggregate_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_documents_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_format_impl.hpp>
-#include <zarrpoint/interop/orbax/impl/orbax_held_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_inline_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
 #include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>

@@ -5,7 +5,7 @@
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/memory/device/device_source.hpp>
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 
 #include <memory>
 #include <utility>

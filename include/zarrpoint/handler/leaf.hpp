@@ -18,11 +18,11 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-class kept_objects;
+class spare_objects;
 
 /// What a leaf's elements are read from a device with.
 struct source_options {
-  kept_objects& kept;         ///< the rings of pinned memory
+  spare_objects& kept;        ///< the rings of pinned memory
   memory_resource& resource;  ///< their memory, for as long as `kept` is there
   std::size_t budget;         ///< of which they take an eighth at most
   bool copy = false;          ///< the device copies the elements first: see `device_source`

@@ -7,7 +7,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <atomic>
@@ -73,7 +73,7 @@ class scratch_pool {
   /// Bounds the bytes in flight.
   byte_limiter& limiter() noexcept { return limiter_; }
   /// What operations leave for later ones, in memory of `resource()`: rings of pinned memory.
-  detail::kept_objects& kept() noexcept { return kept_; }
+  detail::spare_objects& kept() noexcept { return kept_; }
 
  private:
   friend class scratch_account;
@@ -104,7 +104,7 @@ class scratch_pool {
   std::size_t workspaces_ = 0;  // idle or lent
   std::size_t warm_bytes_ = 0;  // of idle ones, and what lent ones held when they were lent
   std::vector<std::unique_ptr<codec_workspace>> idle_;
-  detail::kept_objects kept_;  // the last member: gone before the budget
+  detail::spare_objects kept_;  // the last member: gone before the budget
 };
 
 /// `how`, with scratch memory that all operations with it share: for callers that read or

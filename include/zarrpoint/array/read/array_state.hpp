@@ -4,8 +4,8 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/read/kept_indexes.hpp>
-#include <zarrpoint/array/read/kept_scratch.hpp>
+#include <zarrpoint/array/read/shard_indexes.hpp>
+#include <zarrpoint/array/read/spare_scratch.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/bytes.hpp>
@@ -60,8 +60,8 @@ struct array_state {
   /// Whether this is a shard within a shard: its chunk has no key of its own.
   bool is_within = false;
   mutable listing_size listed{};
-  mutable kept_indexes indexes{};
-  mutable kept_scratch scratch{};
+  mutable shard_indexes indexes{};
+  mutable spare_scratch scratch{};
   /// The array that this is a chunk of, when its indexes are kept there; else null.
   const array_state* outer = nullptr;
 

@@ -15,7 +15,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
-struct kept_plan;
+struct last_plan;
 class save_protocol;
 }  // namespace detail
 
@@ -24,7 +24,7 @@ class plan_cache {
  private:
   friend class detail::save_protocol;
 
-  std::shared_ptr<const detail::kept_plan> kept_;
+  std::shared_ptr<const detail::last_plan> kept_;
 };
 
 /// What a save of several processes did, as one of them sees it.

@@ -6,7 +6,7 @@
 #include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -44,8 +44,8 @@ class group_save_place {
 
   /// The new tree takes the place of the old one, with what is kept of that: all but what the new
   /// checkpoint lets nothing into, `names` in the layouts that do not say so themselves.
-  result<void> publish(const std::function<std::vector<std::string>()>& names, told_commit& commit,
-                       save_summary& report);
+  result<void> publish(const std::function<std::vector<std::string>()>& names,
+                       commit_outcome& commit, save_summary& report);
 
   /// After `open` or `join`.
   const save_job& job() const { return *job_; }

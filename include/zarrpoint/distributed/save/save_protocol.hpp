@@ -8,7 +8,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 
 #include <chrono>
@@ -88,7 +88,7 @@ class save_format {
 
   /// Rank 0, with the receipts of all by rank: what is written last, and the rename, upon which it
   /// calls `commit.take_place()`. What the others are told of it.
-  virtual result<message> commit(std::vector<message> receipts, told_commit& commit) = 0;
+  virtual result<message> commit(std::vector<message> receipts, commit_outcome& commit) = 0;
   /// Each but rank 0; not called where rank 0 had no memory to tell it.
   virtual result<void> take_report(bytes_view told) = 0;
 };
@@ -132,7 +132,7 @@ class save_protocol {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const save_group& group_;
   save_format& format_;
-  told_commit commit_;
+  commit_outcome commit_;
   std::string plan_id_;
   std::string staged_name_;
   bool is_reused_ = false;

@@ -8,13 +8,13 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
 #include <zarrpoint/distributed/save/prepare_state.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
@@ -52,7 +52,7 @@ class strategy_format final : public save_format {
   result<std::vector<message>> pieces(message_budget& counted) const override;
   result<void> stage(std::vector<message> pieces, bool copies) override;
   result<message> write() override;
-  result<message> commit(std::vector<message> receipts, told_commit& commit) override;
+  result<message> commit(std::vector<message> receipts, commit_outcome& commit) override;
   result<void> take_report(bytes_view told) override;
 
   group_save_report report(const save_times& times);

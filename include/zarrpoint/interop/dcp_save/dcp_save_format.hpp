@@ -6,8 +6,8 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
@@ -44,7 +44,8 @@ class save_format final : public v0::detail::save_format {
   result<void> join(const std::string& staged_name) override;
   result<void> stage(std::vector<message> pieces, bool copies) override;
   result<message> write() override;
-  result<message> commit(std::vector<message> receipts, v0::detail::told_commit& commit) override;
+  result<message> commit(std::vector<message> receipts,
+                         v0::detail::commit_outcome& commit) override;
   result<void> take_report(bytes_view told) override;
 
   state_save_report report(const v0::detail::save_times& times);

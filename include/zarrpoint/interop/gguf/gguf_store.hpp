@@ -5,7 +5,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
-#include <zarrpoint/interop/hierarchy/made_store.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -40,9 +40,9 @@ struct format {
 ///
 /// A model that was split into `m-00001-of-00003.gguf` and on is one hierarchy, whichever of them
 /// is opened, with the metadata of the first.
-class tensor_store : public v0::detail::made_store {
+class tensor_store : public v0::detail::virtual_store {
  public:
-  using made_store::open;
+  using virtual_store::open;
   /// The file at `at`, with the other parts of its model. Errors: `not_found`, for a part by its
   /// name; `unsupported` for a part whose own name does not tell those of others; `corrupt` for
   /// parts that do not belong together; those of `read_header`.
@@ -61,7 +61,7 @@ class tensor_store : public v0::detail::made_store {
   /// `name`: that of the file, without its directory.
   static result<tensor_store> open(std::unique_ptr<blob> file, std::string_view name,
                                    const part_opener& others, const header_limits& limits);
-  tensor_store(v0::detail::made_hierarchy tree, std::string called, gguf::header of);
+  tensor_store(v0::detail::virtual_hierarchy tree, std::string called, gguf::header of);
 
   std::shared_ptr<const gguf::header> header_;
 };

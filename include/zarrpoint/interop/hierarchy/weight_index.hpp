@@ -23,7 +23,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-class made_hierarchy;
+class virtual_hierarchy;
 
 /// What an index says: in which file each tensor is, and their bytes in all.
 struct weight_index {
@@ -47,13 +47,13 @@ result<weight_index> parse_weight_index(const node& document);
 result<std::optional<weight_index>> read_weight_index(const any_store& store, const store_key& key);
 
 /// Adds all that a file holds to a hierarchy.
-using file_adder = std::function<result<void>(const std::string& file, made_hierarchy& to)>;
+using file_adder = std::function<result<void>(const std::string& file, virtual_hierarchy& to)>;
 
 /// Puts what an index takes from each of its files into one hierarchy, and gives what it leaves
 /// out, for people: `left_out`, the number, and `tensors`, the first thousand, each with `name`,
 /// `file` and `reason`; null where nothing is. Errors: `corrupt` for a tensor that its file has
 /// not; those of `add`, which name the file.
-result<node> join_files(const weight_index& of, const file_adder& add, made_hierarchy& to);
+result<node> join_files(const weight_index& of, const file_adder& add, virtual_hierarchy& to);
 
 /// Whether a look finds a directory with an index of that name, and nothing that counts more: a
 /// Zarr hierarchy, or a checkpoint of torch.distributed.checkpoint.

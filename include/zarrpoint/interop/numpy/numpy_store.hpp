@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/hierarchy/made_store.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -38,16 +38,16 @@ struct store_options {
 /// Strings `U` are of the data type `fixed_length_utf32`, as zarr-python has them. A member that
 /// has no elements for this library (objects, structures, another method of compression) is listed
 /// and not read. Members are checked against their checksums.
-class array_store : public v0::detail::made_store {
+class array_store : public v0::detail::virtual_store {
  public:
-  using made_store::open;
+  using virtual_store::open;
   /// The file at `at`, by how it begins. Errors: `not_found`; `corrupt`; `unsupported` for an npy
   /// file whose elements are not known, and for a zip file without one.
   static result<array_store> open(any_store base, store_key at, const store_options& how = {});
   static result<array_store> open(std::unique_ptr<blob> file, const store_options& how = {});
 
  private:
-  using made_store::made_store;
+  using virtual_store::virtual_store;
 };
 
 /// npy and npz as a format of `formats<...>`: what begins as npy does, and a zip file whose name

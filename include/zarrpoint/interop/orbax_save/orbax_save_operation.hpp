@@ -9,7 +9,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_described.hpp>
@@ -90,7 +90,7 @@ class save_operation {
   const any_communicator ranks_;
   const save_tree_options options_;
   const context how_;
-  v0::detail::told_commit commit_{ranks_};
+  v0::detail::commit_outcome commit_{ranks_};
   save_report report_;
   std::optional<double> blocked_seconds_;  ///< of `begin` with copies
 

@@ -26,7 +26,7 @@
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 /// What is at the target already.
-struct old_checkpoint {
+struct previous_checkpoint {
   bool is_there = false;
   checkpoint_facts about;          ///< of a step
   std::vector<std::string> paths;  ///< what is replaced, sorted
@@ -83,7 +83,7 @@ class tree_target {
   const save_tree_options* options_;
   stored_place target_;
   std::string name_;
-  old_checkpoint old_;
+  previous_checkpoint old_;
   checkpoint_facts about_;
   std::unique_ptr<publication> staged_;
   std::optional<any_store> store_;

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/hierarchy/made_store.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -29,9 +29,9 @@ namespace zarrpoint { inline namespace v0 { namespace safetensors {
 /// the attribute `weight_map` of the root, and whether its `total_size` is another. Names that
 /// cannot be keys are shown in another way, with the attribute `original_name`; a tensor of an
 /// unknown dtype is listed and not read.
-class tensor_store : public v0::detail::made_store {
+class tensor_store : public v0::detail::virtual_store {
  public:
-  using made_store::open;
+  using virtual_store::open;
   /// The file at `at`, or the model whose index that is: a file whose name ends in `.json`. `most`:
   /// bytes that headers may have. Errors: `not_found`, for a file of a model by its name;
   /// `unsupported` where files have parts of tensors (`DCP_SHARDING_INFO`), which a
@@ -40,7 +40,7 @@ class tensor_store : public v0::detail::made_store {
   static result<tensor_store> open(std::unique_ptr<blob> file, std::uint64_t most = UINT64_MAX);
 
  private:
-  using made_store::made_store;
+  using virtual_store::virtual_store;
 };
 
 /// safetensors as a format of `formats<...>`: a file by how it begins or its name ends, a directory

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 
@@ -23,7 +23,7 @@ std::vector<bool> find_elements(const pickle_value& root);
 /// Puts what a file holds into a hierarchy: a document is made when it is read, and takes at most
 /// what `limits` allows a pickle.
 result<void> add_archive(const std::shared_ptr<const file>& from, const pickle_limits& limits,
-                         v0::detail::made_hierarchy& to);
+                         v0::detail::virtual_hierarchy& to);
 
 }}}}  // namespace zarrpoint::v0::torch::detail
 

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/hierarchy/made_store.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -33,9 +33,9 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 /// What holds no tensor is an array of rank 0: numbers and bools of that type, texts of the data
 /// type `string`, and anything else as the text of the document that `to_document` makes of it (its
 /// attribute `content_type` is `application/json`), which is made when it is read.
-class archive_store : public v0::detail::made_store {
+class archive_store : public v0::detail::virtual_store {
  public:
-  using made_store::open;
+  using virtual_store::open;
   /// The file at `at`, or the model in several files whose index that is: a file whose name ends in
   /// `.json`. The index decides which arrays there are; what it leaves out is told by the attribute
   /// `weight_map` of the root. Errors: those of `torch::open`; `resource_limit` for what is nested
@@ -47,7 +47,7 @@ class archive_store : public v0::detail::made_store {
  private:
   static result<archive_store> open_model(const any_store& base, const store_key& at,
                                           const pickle_limits& limits);
-  using made_store::made_store;
+  using virtual_store::virtual_store;
 };
 
 /// Files of torch.save, as a format of `formats<...>`: zip archives with `data.pkl` in their one

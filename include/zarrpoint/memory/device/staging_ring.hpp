@@ -6,7 +6,7 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 #include <zarrpoint/memory/device/stream_guard.hpp>
 
 #include <algorithm>
@@ -320,7 +320,7 @@ class staging_ring {
 /// need it first. One that comes late may have one slot of 64 KiB, which it has in any case.
 /// `resource` must outlive `kept`. What has the ring also holds the device's `reserve_of`.
 template <device_space Space>
-std::shared_ptr<staging_ring<Space>> ring_of(kept_objects& kept, const Space& space,
+std::shared_ptr<staging_ring<Space>> ring_of(spare_objects& kept, const Space& space,
                                              memory_resource& resource, std::size_t budget) {
   const auto all = kept.template get<ring_budget>(
       0, [&] { return detail::make_counted<ring_budget>(budget / 8); });

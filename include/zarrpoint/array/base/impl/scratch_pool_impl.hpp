@@ -8,7 +8,7 @@
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/scratch_tensor.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/array/read/kept_indexes.hpp>
+#include <zarrpoint/array/read/shard_indexes.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
@@ -90,7 +90,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<stored_object>> stored_object::open(
 
 ZARRPOINT_INLINE result<std::shared_ptr<const shard_index>> stored_object::kept_index(
     const array_state& of, std::string_view key, const blob& bytes, codec_workspace& scratch) {
-  kept_indexes& kept = of.outer != nullptr ? of.outer->indexes : of.indexes;
+  shard_indexes& kept = of.outer != nullptr ? of.outer->indexes : of.indexes;
   // Before the index is read: what is written from now on has another version.
   ZARRPOINT_TRY(version, version_of(bytes, *of.layout.shard()));
   if (!version) return read_index(bytes, of.layout, scratch);

@@ -166,7 +166,7 @@ ZARRPOINT_INLINE result<void> group_save_place::join(const std::string& staged_n
 }
 
 ZARRPOINT_INLINE result<void> group_save_place::publish(
-    const std::function<std::vector<std::string>()>& names, told_commit& commit,
+    const std::function<std::vector<std::string>()>& names, commit_outcome& commit,
     save_summary& report) {
   if (!tree_) {
     commit.take_place();

@@ -23,7 +23,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What a `plan_cache` has of the last save.
-struct kept_plan {
+struct last_plan {
   message description;  ///< what the process brought
   std::string kind;
   int ranks = 0, rank = 0;  ///< of how many, and which of them it was
@@ -90,8 +90,8 @@ ZARRPOINT_INLINE result<void> save_protocol::plan() {
                           return take(part);
                         })));
   if (group_.plans != nullptr)
-    group_.plans->kept_ = detail::make_counted<const kept_plan>(
-        kept_plan{std::move(kept), format_.plan_kind(), ranks.size(), ranks.rank(), plan_id_,
+    group_.plans->kept_ = detail::make_counted<const last_plan>(
+        last_plan{std::move(kept), format_.plan_kind(), ranks.size(), ranks.rank(), plan_id_,
                   format_.keep_plan()});
   return {};
 }
@@ -124,7 +124,7 @@ ZARRPOINT_INLINE result<void> save_protocol::take(bytes_view part) {
 
 ZARRPOINT_INLINE result<bool> save_protocol::is_known(const message& described) const {
   if (group_.plans == nullptr) return false;
-  const kept_plan* const kept = group_.plans->kept_.get();
+  const last_plan* const kept = group_.plans->kept_.get();
   const any_communicator& ranks = group_.ranks;
   const bool mine = kept != nullptr && !described.empty() && kept->description == described &&
                     kept->kind == format_.plan_kind() && kept->ranks == ranks.size() &&

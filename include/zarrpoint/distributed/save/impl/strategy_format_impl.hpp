@@ -161,7 +161,7 @@ ZARRPOINT_INLINE result<void> strategy_format::stage(std::vector<message> pieces
 }
 
 ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> receipts,
-                                                         told_commit& commit) {
+                                                         commit_outcome& commit) {
   ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(place_.job(), common_));
   ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
       place_.job(), {arrays_, plan_->grids, std::move(receipts), std::move(common),

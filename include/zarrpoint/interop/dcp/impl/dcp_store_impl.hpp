@@ -12,8 +12,8 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>

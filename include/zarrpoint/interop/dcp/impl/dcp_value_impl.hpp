@@ -6,7 +6,7 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/dcp/dcp_value.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/memory/tensor.hpp>

@@ -196,7 +196,7 @@ ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message
 }
 
 ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
-                                                     v0::detail::told_commit& commit) {
+                                                     v0::detail::commit_outcome& commit) {
   ZARRPOINT_CHECK(read_receipts(receipts));
   report_.tensors = plan_.made.tensors.size();
   report_.values = plan_.made.values.size();

@@ -9,7 +9,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/store/place.hpp>
 
@@ -34,7 +34,7 @@ inline constexpr std::size_t most_in_attributes = 64;
 
 /// Numbers of one type as the elements of an array.
 template <class T>
-result<void> add_numbers(v0::detail::made_hierarchy& to, const std::string& name,
+result<void> add_numbers(v0::detail::virtual_hierarchy& to, const std::string& name,
                          const node::array& values) {
   std::vector<std::byte> chunk(values.size() * sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -54,7 +54,7 @@ result<void> add_numbers(v0::detail::made_hierarchy& to, const std::string& name
   return to.add(name, v0::detail::raw_array({dtype_of<T>, shape}), std::move(chunk));
 }
 
-ZARRPOINT_INLINE result<void> add_texts(v0::detail::made_hierarchy& to, const std::string& name,
+ZARRPOINT_INLINE result<void> add_texts(v0::detail::virtual_hierarchy& to, const std::string& name,
                                         const node::array& values) {
   std::vector<std::string_view> texts;
   texts.reserve(values.size());
@@ -64,7 +64,7 @@ ZARRPOINT_INLINE result<void> add_texts(v0::detail::made_hierarchy& to, const st
 }
 
 /// A long array becomes an array of the hierarchy; false for all else.
-ZARRPOINT_INLINE result<bool> add_long_array(v0::detail::made_hierarchy& to,
+ZARRPOINT_INLINE result<bool> add_long_array(v0::detail::virtual_hierarchy& to,
                                              const metadata_entry& of) {
   if (of.type != value_type::array || of.element_type == value_type::array) return false;
   const node::array& values = *of.value.if_array();
@@ -112,7 +112,7 @@ ZARRPOINT_INLINE array_metadata stored_as(const tensor_info& of) {
 }
 
 ZARRPOINT_INLINE result<void> add_tensors(
-    v0::detail::made_hierarchy& tree, const header& of,
+    v0::detail::virtual_hierarchy& tree, const header& of,
     const std::shared_ptr<const v0::detail::container_file>& file) {
   for (const tensor_info& tensor : of.tensors) {
     const auto chunk = [file, offset = tensor.offset,
@@ -127,12 +127,12 @@ ZARRPOINT_INLINE result<void> add_tensors(
     const std::string type = "type " + std::to_string(tensor.type_number) + " of ggml";
     ZARRPOINT_CHECK(tree.add(
         tensor.name, {type, "its element " + type + " is not known to this version", tensor.shape},
-        std::vector<v0::detail::made_hierarchy::chunk_opener>{chunk}));
+        std::vector<v0::detail::virtual_hierarchy::chunk_opener>{chunk}));
   }
   return {};
 }
 
-ZARRPOINT_INLINE result<void> add_metadata(v0::detail::made_hierarchy& tree, const header& of) {
+ZARRPOINT_INLINE result<void> add_metadata(v0::detail::virtual_hierarchy& tree, const header& of) {
   node::object metadata;  // no key is there twice
   for (const metadata_entry& entry : of.metadata) {
     ZARRPOINT_TRY(is_array, add_long_array(tree, entry));
@@ -189,9 +189,9 @@ ZARRPOINT_INLINE result<void> check_parts(const header& all) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE tensor_store::tensor_store(v0::detail::made_hierarchy tree, std::string called,
+ZARRPOINT_INLINE tensor_store::tensor_store(v0::detail::virtual_hierarchy tree, std::string called,
                                             gguf::header of)
-    : made_store(std::move(tree), std::move(called)),
+    : virtual_store(std::move(tree), std::move(called)),
       header_(v0::detail::make_counted<const gguf::header>(std::move(of))) {}
 
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
@@ -223,7 +223,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
   using v0::detail::container_file;
   const std::string called = file->name();
   const auto read = [&]() -> result<tensor_store> {
-    v0::detail::made_hierarchy tree;
+    v0::detail::virtual_hierarchy tree;
     gguf::header whole;
     ZARRPOINT_TRY(first, read_header(*file, limits));
     auto opened = v0::detail::make_counted<const container_file>(std::move(file));

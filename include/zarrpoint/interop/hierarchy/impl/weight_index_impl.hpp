@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -83,7 +83,7 @@ struct left_tensors {
 };
 
 ZARRPOINT_INLINE result<node> join_files(const weight_index& of, const file_adder& add,
-                                         made_hierarchy& to) {
+                                         virtual_hierarchy& to) {
   std::map<std::string_view, std::vector<std::string_view>> names;
   for (const auto& [name, file] : of.file_of) names[file].push_back(name);
   left_tensors left;

@@ -13,7 +13,7 @@
 #include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/listed_object.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_rules.hpp>

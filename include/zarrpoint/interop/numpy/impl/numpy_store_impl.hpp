@@ -9,7 +9,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/numpy/npy_header.hpp>
 #include <zarrpoint/interop/numpy/numpy_store.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -30,7 +30,7 @@ namespace zarrpoint { inline namespace v0 { namespace numpy {
 namespace detail {
 
 using v0::detail::container_file;
-using v0::detail::made_hierarchy;
+using v0::detail::virtual_hierarchy;
 using v0::detail::zip_archive;
 using v0::detail::zip_member;
 
@@ -76,7 +76,7 @@ ZARRPOINT_INLINE result<npy_header> read_npy_header(const blob& from, std::uint6
   return parse_npy(std::as_const(text).bytes());
 }
 
-ZARRPOINT_INLINE result<void> add_npy(made_hierarchy& to, std::unique_ptr<blob> from,
+ZARRPOINT_INLINE result<void> add_npy(virtual_hierarchy& to, std::unique_ptr<blob> from,
                                       std::size_t most) {
   const auto file = v0::detail::make_counted<const container_file>(std::move(from));
   const blob& whole = file->file();
@@ -156,7 +156,7 @@ struct member_elements {
   }
 };
 
-ZARRPOINT_INLINE result<void> add_member(made_hierarchy& to,
+ZARRPOINT_INLINE result<void> add_member(virtual_hierarchy& to,
                                          const std::shared_ptr<const zip_archive>& archive,
                                          zip_member member) {
   const bool is_npy = member.name.ends_with(".npy");
@@ -180,7 +180,7 @@ ZARRPOINT_INLINE result<void> add_member(made_hierarchy& to,
   return to.add(name, v0::detail::unread_entry{"npy", as.failure().message, {}}, {});
 }
 
-ZARRPOINT_INLINE result<void> add_npz(made_hierarchy& to, std::unique_ptr<blob> from,
+ZARRPOINT_INLINE result<void> add_npz(virtual_hierarchy& to, std::unique_ptr<blob> from,
                                       zip_decoder_factory inflate) {
   const auto archive = v0::detail::make_counted<const zip_archive>(std::move(from), inflate);
   ZARRPOINT_TRY(members, v0::detail::read_zip_directory(archive->file()));
@@ -213,7 +213,7 @@ ZARRPOINT_INLINE result<array_store> array_store::open(std::unique_ptr<blob> fil
                                                        const store_options& how) {
   const std::string name = file->name();
   return guarded([&]() -> result<array_store> {
-           v0::detail::made_hierarchy tree;
+           v0::detail::virtual_hierarchy tree;
            std::byte mark[6]{};
            if (file->size() >= sizeof mark) ZARRPOINT_CHECK(file->read(0, mark));
            if (as_text(bytes_view(mark)).starts_with("PK"))

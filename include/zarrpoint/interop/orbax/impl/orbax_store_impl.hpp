@@ -9,12 +9,12 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
-#include <zarrpoint/interop/orbax/orbax_held.hpp>
+#include <zarrpoint/interop/orbax/orbax_inline.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
@@ -100,7 +100,7 @@ struct tree_store::state {
   std::vector<const tree_leaf*> renamed{};     ///< sorted by the names that are shown
   std::optional<ocdbt_store> database{};       ///< what `base` is, if it is one
   std::string name;
-  detail::held_leaves held;           ///< what the file `checkpoint` holds
+  detail::inline_leaves held;         ///< what the file `checkpoint` holds
   std::uint64_t document_bytes;       ///< what a document may have
   v0::detail::group_budget budget{};  ///< of the groups in `made`
 
@@ -483,7 +483,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
             .item = item,
             .tree = std::move(tree),
             .name = base.describe(at),
-            .held = detail::held_leaves(file),
+            .held = detail::inline_leaves(file),
             .document_bytes = limits.max_bytes});
   out->database = std::move(database);
   std::string last;

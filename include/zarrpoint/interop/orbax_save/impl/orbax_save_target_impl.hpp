@@ -65,9 +65,10 @@ ZARRPOINT_INLINE result<v0::detail::own_look> look_for_tree(const stored_place& 
 }
 
 /// Looks at what a save would replace. Errors: `already_exists` for what it must not.
-ZARRPOINT_INLINE result<old_checkpoint> look_at_target(const stored_place& target,
-                                                       const std::string& item, bool overwrite) {
-  old_checkpoint out;
+ZARRPOINT_INLINE result<previous_checkpoint> look_at_target(const stored_place& target,
+                                                            const std::string& item,
+                                                            bool overwrite) {
+  previous_checkpoint out;
   const v0::detail::replace_rule rule{
       .where = target.store.describe(target.key),
       .overwrite = overwrite,

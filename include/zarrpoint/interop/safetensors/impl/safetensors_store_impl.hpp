@@ -5,7 +5,7 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
@@ -25,7 +25,7 @@ namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
 namespace detail {
 
-using v0::detail::made_hierarchy;
+using v0::detail::virtual_hierarchy;
 
 /// What a header may have of a budget: each of its bytes makes some eight.
 constexpr std::uint64_t header_bytes_within(std::uint64_t memory) noexcept {
@@ -44,10 +44,10 @@ struct tensor_place {
   }
 };
 
-ZARRPOINT_INLINE result<void> add_tensor(made_hierarchy& to, const tensor_info& of,
+ZARRPOINT_INLINE result<void> add_tensor(virtual_hierarchy& to, const tensor_info& of,
                                          tensor_place at) {
   if (!of.spec.type.valid()) {
-    std::vector<made_hierarchy::chunk_opener> stored{std::move(at)};
+    std::vector<virtual_hierarchy::chunk_opener> stored{std::move(at)};
     return to.add(of.name,
                   v0::detail::unread_entry{of.stored_type,
                                            "the dtype " + v0::detail::in_quotes(of.stored_type) +
@@ -74,7 +74,7 @@ struct read_files {
   node attributes{node::object{}};
   std::uint64_t total = 0;  ///< bytes of the tensors that the index takes
 
-  result<void> add(const std::string& name, std::unique_ptr<blob> from, made_hierarchy& to) {
+  result<void> add(const std::string& name, std::unique_ptr<blob> from, virtual_hierarchy& to) {
     ZARRPOINT_TRY(read, read_header(*from, most));
     if (index != nullptr && read.checked.metadata.contains(std::string(sharding_member)))
       return error{errc::unsupported,
@@ -89,12 +89,12 @@ struct read_files {
   }
 };
 
-ZARRPOINT_INLINE result<void> add_model(made_hierarchy& to, const any_store& base,
+ZARRPOINT_INLINE result<void> add_model(virtual_hierarchy& to, const any_store& base,
                                         const store_key& at, read_files& read) {
   ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
   if (!index) return error{errc::not_found, "there is no such file"};
   read.index = &*index;
-  const auto add = [&](const std::string& name, made_hierarchy& tree) -> result<void> {
+  const auto add = [&](const std::string& name, virtual_hierarchy& tree) -> result<void> {
     ZARRPOINT_TRY(key, at.parent().child(name));
     ZARRPOINT_TRY(from, base.open(key));
     if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
@@ -122,7 +122,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_k
         return error{errc::not_found, "open " + name + ": there is no such file"};
       return open(std::move(file), most);
     }
-    v0::detail::made_hierarchy tree;
+    v0::detail::virtual_hierarchy tree;
     detail::read_files read{most, nullptr, node(node::object{}), 0};
     ZARRPOINT_CHECK(detail::add_model(tree, base, at, read).at("open " + name));
     ZARRPOINT_CHECK(tree.finish(read.attributes).at("open " + name));
@@ -135,7 +135,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
                                                          std::uint64_t most) {
   const std::string name = file->name();
   const auto read = [&]() -> result<tensor_store> {
-    v0::detail::made_hierarchy tree;
+    v0::detail::virtual_hierarchy tree;
     detail::read_files read{most, nullptr, node(node::object{}), 0};
     ZARRPOINT_CHECK(read.add({}, std::move(file), tree));
     ZARRPOINT_CHECK(tree.finish(read.attributes));

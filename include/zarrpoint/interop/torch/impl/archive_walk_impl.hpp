@@ -7,7 +7,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/delayed_blob.hpp>
 #include <zarrpoint/interop/torch/member_names.hpp>
@@ -112,7 +112,7 @@ using array_names = std::unordered_map<std::size_t, std::string>;
 class archive_walk {
  public:
   archive_walk(std::shared_ptr<const file> from, const pickle_limits& limits,
-               v0::detail::made_hierarchy& to)
+               v0::detail::virtual_hierarchy& to)
       : from_(std::move(from)),
         to_(to),
         arrays_(v0::detail::make_counted<array_names>()),
@@ -419,8 +419,8 @@ class archive_walk {
   }
 
   /// The storages within a value, and last the text of all else that is in it.
-  std::vector<v0::detail::made_hierarchy::chunk_opener> stored_of(const pickle_value& value) {
-    std::vector<v0::detail::made_hierarchy::chunk_opener> out;
+  std::vector<v0::detail::virtual_hierarchy::chunk_opener> stored_of(const pickle_value& value) {
+    std::vector<v0::detail::virtual_hierarchy::chunk_opener> out;
     std::unordered_map<std::size_t, bool> seen;
     std::unordered_map<std::string, bool> names;
     std::vector<std::size_t> open{value.index()};
@@ -565,7 +565,7 @@ class archive_walk {
   }
 
   std::shared_ptr<const file> from_;
-  v0::detail::made_hierarchy& to_;
+  v0::detail::virtual_hierarchy& to_;
   std::shared_ptr<array_names> arrays_;
   std::vector<bool> has_elements_;
   std::vector<bool> above_;  ///< values that the walk is within
@@ -582,7 +582,7 @@ class archive_walk {
 
 ZARRPOINT_INLINE result<void> add_archive(const std::shared_ptr<const file>& from,
                                           const pickle_limits& limits,
-                                          v0::detail::made_hierarchy& to) {
+                                          v0::detail::virtual_hierarchy& to) {
   ZARRPOINT_CHECK(archive_walk(from, limits, to).run(""));
   const std::shared_ptr<const file> constants = from->constants();
   if (constants == nullptr || constants->root().element_count() == 0) return {};

@@ -5,7 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
@@ -37,7 +37,8 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
   return guarded([&]() -> result<archive_store> {
     ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
     if (!index) return error{errc::not_found, "there is no such file"};
-    const auto add = [&](const std::string& name, v0::detail::made_hierarchy& to) -> result<void> {
+    const auto add = [&](const std::string& name,
+                         v0::detail::virtual_hierarchy& to) -> result<void> {
       ZARRPOINT_TRY(key, at.parent().child(name));
       ZARRPOINT_TRY(from, base.open(key));
       if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
@@ -46,7 +47,7 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
                                  to)
           .at(base.describe(key));
     };
-    v0::detail::made_hierarchy tree;
+    v0::detail::virtual_hierarchy tree;
     ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, tree));
     node attributes{node::object{}};
     if (!told.is_null())
@@ -61,7 +62,7 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open(std::unique_ptr<blob>
   const std::string name = from->name();
   return guarded([&]() -> result<archive_store> {
     ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
-    v0::detail::made_hierarchy tree;
+    v0::detail::virtual_hierarchy tree;
     ZARRPOINT_CHECK(
         detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)), limits, tree)
             .at("open " + name));

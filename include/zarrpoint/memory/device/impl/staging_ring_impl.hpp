@@ -4,7 +4,7 @@
 
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
 #include <zarrpoint/memory/device/stream_guard.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace made_hierarchy_test {
+namespace virtual_hierarchy_test {
 
 using namespace zarrpoint;
 using test::key;
@@ -23,7 +23,7 @@ const tensor_spec pair_of_bytes{dtype(dtype_kind::uint8), {2}};
 
 std::vector<std::byte> two() { return {std::byte{1}, std::byte{2}}; }
 
-std::vector<std::string> names(const detail::made_hierarchy& of, std::string_view at) {
+std::vector<std::string> names(const detail::virtual_hierarchy& of, std::string_view at) {
   std::vector<std::string> out;
   for (const list_entry& entry : of.list(key(at)).value())
     out.push_back(entry.name + (entry.is_prefix ? "/" : ""));
@@ -31,7 +31,7 @@ std::vector<std::string> names(const detail::made_hierarchy& of, std::string_vie
 }
 
 TEST_CASE("made hierarchy: arrays, the groups above them, and attributes of the root") {
-  detail::made_hierarchy made;
+  detail::virtual_hierarchy made;
   made.add("b/c/w", detail::raw_array(pair_of_bytes), two()).value();
   made.add("a", detail::raw_array(pair_of_bytes), two()).value();
   made.add("b/none", detail::raw_array({dtype(dtype_kind::float32), {0, 2}}),
@@ -57,7 +57,7 @@ TEST_CASE("made hierarchy: arrays, the groups above them, and attributes of the 
   CHECK(made.open(key("b/c/w/c/1"), "chunk").value() == nullptr);
 }
 
-std::string document_of(const detail::made_hierarchy& of, const std::string& name) {
+std::string document_of(const detail::virtual_hierarchy& of, const std::string& name) {
   const auto found = of.open(key(name + "/zarr.json"), name).value();
   if (found == nullptr) return {};
   std::string text(found->size(), '\0');
@@ -77,7 +77,7 @@ TEST_CASE("made hierarchy: names that cannot be, are twice, or beneath an array,
                                                         {"a/b", "a%2Fb"},
                                                         {"a/b/c", "a%2Fb/c"}}) {
     CAPTURE(name);
-    detail::made_hierarchy made;
+    detail::virtual_hierarchy made;
     made.add("a", detail::raw_array(pair_of_bytes), two()).value();
     made.add(name, detail::raw_array(pair_of_bytes), two()).value();
     made.finish({}).value();
@@ -90,7 +90,7 @@ TEST_CASE("made hierarchy: names that cannot be, are twice, or beneath an array,
 }
 
 TEST_CASE("made hierarchy: what is not read is listed with its reason and its bytes") {
-  detail::made_hierarchy made;
+  detail::virtual_hierarchy made;
   const auto bytes = [](const std::string& name) -> result<std::unique_ptr<blob>> {
     return std::unique_ptr<blob>(std::make_unique<detail::memory_blob>(two(), name));
   };
@@ -111,7 +111,7 @@ TEST_CASE("made hierarchy: what is not read is listed with its reason and its by
 }
 
 TEST_CASE("made hierarchy: names that make more groups than fit are refused") {
-  detail::made_hierarchy made;
+  detail::virtual_hierarchy made;
   detail::group_budget budget;
   std::string deep = "/x";
   while (deep.size() < 90) deep += "/x";
@@ -130,4 +130,4 @@ TEST_CASE("made hierarchy: texts as vlen-utf8 has them") {
   CHECK(made.metadata.shape == dims{2});
 }
 
-}  // namespace made_hierarchy_test
+}  // namespace virtual_hierarchy_test

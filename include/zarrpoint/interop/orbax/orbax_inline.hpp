@@ -19,10 +19,10 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 /// The texts and arrays that the file `checkpoint` holds itself, as objects of Zarr. They are made
 /// when they are asked for: one byte of the file may be an array.
-class held_leaves {
+class inline_leaves {
  public:
-  held_leaves() = default;
-  explicit held_leaves(std::shared_ptr<const blob> file) : file_(std::move(file)) {}
+  inline_leaves() = default;
+  explicit inline_leaves(std::shared_ptr<const blob> file) : file_(std::move(file)) {}
 
   /// Adds a text or an array, whose name lies beneath no other's. Errors: `invalid_argument` for a
   /// name that leaves no room for the keys beneath it.
@@ -53,5 +53,5 @@ class held_leaves {
 }}}}  // namespace zarrpoint::v0::orbax::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_held_impl.hpp>
+#include <zarrpoint/interop/orbax/impl/orbax_inline_impl.hpp>
 #endif

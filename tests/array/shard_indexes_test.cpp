@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/read/kept_indexes.hpp>
+#include <zarrpoint/array/read/shard_indexes.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace kept_indexes_test {
+namespace shard_indexes_test {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -195,15 +195,15 @@ struct in_memory {
 }  // namespace
 
 TEST_CASE("kept indexes: nothing is made before the first; a copy begins anew") {
-  detail::kept_indexes kept;
+  detail::shard_indexes kept;
   CHECK(kept.get() == nullptr);
   shard_index_cache& made = kept.make(SIZE_MAX);
   CHECK(kept.get() == &made);
   CHECK(&kept.make(64) == &made);
-  const detail::kept_indexes copy(kept);
+  const detail::shard_indexes copy(kept);
   CHECK(copy.get() == nullptr);
   // Threads make one.
-  detail::kept_indexes shared;
+  detail::shard_indexes shared;
   std::vector<shard_index_cache*> got(4);
   std::vector<std::thread> threads;
   for (auto& each : got) threads.emplace_back([&] { each = &shared.make(SIZE_MAX); });
@@ -469,4 +469,4 @@ TEST_CASE("threads that read while the shard is replaced see one shard or anothe
   CHECK(has(disk.a, 0, 39));
 }
 
-}  // namespace kept_indexes_test
+}  // namespace shard_indexes_test

@@ -43,7 +43,7 @@ result<std::string> with_original_name(std::string_view document, std::string_vi
 /// Arrays that lie in a file of another format, as a Zarr v3 hierarchy to read and list: the
 /// documents are made, and each array is one chunk, which is opened when it is asked for. Names
 /// that cannot be keys are told as `shown_names` says, with the attribute `original_name`.
-class made_hierarchy {
+class virtual_hierarchy {
  public:
   /// Gives the chunk, as an object with that name in messages.
   using chunk_opener = std::function<result<std::unique_ptr<blob>>(std::string name)>;
@@ -111,5 +111,5 @@ result<text_array> array_of_texts(const dims& shape, const std::vector<std::stri
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/hierarchy/impl/made_hierarchy_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/virtual_hierarchy_impl.hpp>
 #endif

@@ -3,7 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/read/kept_scratch.hpp>
+#include <zarrpoint/array/read/spare_scratch.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace kept_scratch_test {
+namespace spare_scratch_test {
 
 using namespace zarrpoint;
 using namespace zarrpoint_test;
@@ -115,7 +115,7 @@ std::shared_ptr<scratch_pool> pool_of(std::size_t memory = SIZE_MAX) {
 }  // namespace
 
 TEST_CASE("kept scratch: what was left is taken by one, and the last that was left stays") {
-  detail::kept_scratch kept;
+  detail::spare_scratch kept;
   CHECK(kept.take() == nullptr);
   const auto first = pool_of();
   const auto second = pool_of();
@@ -125,13 +125,13 @@ TEST_CASE("kept scratch: what was left is taken by one, and the last that was le
   kept.leave(first);
   kept.leave(second);
   CHECK(first.use_count() == 1);
-  const detail::kept_scratch copy(kept);  // NOLINT(performance-unnecessary-copy-initialization)
+  const detail::spare_scratch copy(kept);  // NOLINT(performance-unnecessary-copy-initialization)
   CHECK(second.use_count() == 2);
   CHECK(kept.take() == second);
 }
 
 TEST_CASE("kept scratch: no more than a small part of the budget is left") {
-  detail::kept_scratch kept;
+  detail::spare_scratch kept;
   const auto use = [](scratch_pool& pool, std::size_t each, int times) {
     std::vector<scratch_pool::lease> lent;
     for (int i = 0; i < times; ++i) {
@@ -152,7 +152,7 @@ TEST_CASE("kept scratch: no more than a small part of the budget is left") {
   CHECK(small->budget().in_use() == 1'200'000);
 
   const auto large = pool_of();
-  use(*large, detail::kept_scratch::most + 1, 1);
+  use(*large, detail::spare_scratch::most + 1, 1);
   kept.leave(large);
   CHECK(large->budget().in_use() == 0);
 
@@ -168,7 +168,7 @@ TEST_CASE("kept scratch: no more than a small part of the budget is left") {
   static_cast<void>(kept.take());
   const auto used = pool_of();
   const scratch_pool::lease held = used->borrow();
-  REQUIRE(held->scratch(0, detail::kept_scratch::most + 1));
+  REQUIRE(held->scratch(0, detail::spare_scratch::most + 1));
   kept.leave(used);
   CHECK(kept.take() == nullptr);
 }
@@ -228,7 +228,7 @@ TEST_CASE("nothing is kept of what is read whole, or by a context that is not th
 }
 
 TEST_CASE("states that take more than may be kept are made each time") {
-  const counts count(detail::kept_scratch::most + 1);
+  const counts count(detail::spare_scratch::most + 1);
   const array a = filled();
   for (index_t row = 0; row < 4; ++row) CHECK(reads_row(a, row));
   CHECK(count.made() == 4);
@@ -336,4 +336,4 @@ TEST_CASE("a process that is forked in the midst of a read goes on by the same h
   }
 }
 
-}  // namespace kept_scratch_test
+}  // namespace spare_scratch_test

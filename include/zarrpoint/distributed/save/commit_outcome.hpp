@@ -12,10 +12,10 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What one process knows of a commit, which rank 0 makes and tells the others of.
-class told_commit {
+class commit_outcome {
  public:
   /// `ranks` stay the caller's.
-  explicit told_commit(const any_communicator& ranks) : ranks_(ranks) {}
+  explicit commit_outcome(const any_communicator& ranks) : ranks_(ranks) {}
 
   /// From here on rank 0 may commit, even if this process does not hear of that.
   void give_receipt() noexcept;
@@ -46,5 +46,5 @@ class told_commit {
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/told_commit_impl.hpp>
+#include <zarrpoint/distributed/save/impl/commit_outcome_impl.hpp>
 #endif

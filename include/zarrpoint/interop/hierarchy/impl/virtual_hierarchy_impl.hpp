@@ -9,8 +9,8 @@
 #include <zarrpoint/core/sort_texts.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/made_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 #include <zarrpoint/zarr/chunk_key.hpp>
@@ -72,8 +72,8 @@ inline std::shared_ptr<const std::vector<std::byte>> shared_text_of(std::string_
   return v0::detail::make_counted<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
-                                                  chunk_opener chunk) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const array_metadata& as, chunk_opener chunk) {
   if (!is_wanted(name)) return {};
   if (!last_ || *last_ != as) {
     ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
@@ -88,8 +88,9 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
   return {};
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const unread_entry& what,
-                                                  std::vector<chunk_opener> stored) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const unread_entry& what,
+                                                     std::vector<chunk_opener> stored) {
   if (!is_wanted(name)) return {};
   entry made{shared_text_of(dump_json(unread_document(what))), {}};
   for (chunk_opener& each : stored)
@@ -99,8 +100,9 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
   return {};
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const array_metadata& as,
-                                                  std::vector<std::byte> chunk) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const array_metadata& as,
+                                                     std::vector<std::byte> chunk) {
   return add(name, as,
              [bytes = v0::detail::make_counted<const std::vector<std::byte>>(std::move(chunk))](
                  std::string called) -> result<std::unique_ptr<blob>> {
@@ -108,12 +110,12 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add(const std::string& name, const
              });
 }
 
-ZARRPOINT_INLINE void made_hierarchy::add_group(const std::string& path,
-                                                const shared_text& document) {
+ZARRPOINT_INLINE void virtual_hierarchy::add_group(const std::string& path,
+                                                   const shared_text& document) {
   objects_.push_back({path.empty() ? "zarr.json" : path + "/zarr.json", document, {}});
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::add_entries() {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add_entries() {
   std::vector<std::string> shown = shown_names(names_);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     entry& each = entries_[i];
@@ -136,7 +138,7 @@ ZARRPOINT_INLINE result<void> made_hierarchy::add_entries() {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes) {
   group_budget budget;
   for (const std::string& name : names_)  // before their names are made
     if (name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(name));
@@ -166,22 +168,22 @@ ZARRPOINT_INLINE result<void> made_hierarchy::finish(const node& attributes) {
   return {};
 }
 
-ZARRPOINT_INLINE std::vector<made_hierarchy::object>::const_iterator made_hierarchy::first_object(
-    std::string_view key) const {
+ZARRPOINT_INLINE std::vector<virtual_hierarchy::object>::const_iterator
+virtual_hierarchy::first_object(std::string_view key) const {
   return std::lower_bound(
       objects_.begin(), objects_.end(), key,
       [](const object& a, std::string_view b) { return std::string_view(a.key) < b; });
 }
 
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> made_hierarchy::open(const store_key& key,
-                                                                    std::string name) const {
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_hierarchy::open(const store_key& key,
+                                                                       std::string name) const {
   const auto at = first_object(key.str());
   if (at == objects_.end() || at->key != key.str()) return std::unique_ptr<blob>();
   if (at->text == nullptr) return at->chunk(std::move(name));
   return v0::detail::make_owned<blob, memory_blob>(at->text, std::move(name));
 }
 
-ZARRPOINT_INLINE result<std::vector<list_entry>> made_hierarchy::list(
+ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_hierarchy::list(
     const store_key& prefix) const {
   return list_children(prefix, [&](std::string_view text) {
     const auto at = first_object(text);

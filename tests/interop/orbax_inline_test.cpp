@@ -3,7 +3,7 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
-#include <zarrpoint/interop/orbax/orbax_held.hpp>
+#include <zarrpoint/interop/orbax/orbax_inline.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>
@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-namespace orbax_held_test {
+namespace orbax_inline_test {
 
 using namespace zarrpoint;
 
 using orbax::detail::aggregate_array;
 using orbax::detail::aggregate_leaf;
-using orbax::detail::held_leaves;
+using orbax::detail::inline_leaves;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
 
@@ -51,10 +51,10 @@ aggregate_leaf scalar(std::string elements) {
 }
 
 /// In an order that is none, with names that a "/" divides from their keys otherwise than a sort.
-held_leaves leaves() {
+inline_leaves leaves() {
   const memory_store store;
   store.put(key("f"), as_bytes(std::string_view("0123456789"))).value();
-  held_leaves out(store.open(key("f")).value());
+  inline_leaves out(store.open(key("f")).value());
   CHECK(out.add("d/x", text("last")));
   CHECK(out.add("a-b", scalar("\7")));
   CHECK(out.add("a/b", array({2, 2}, {{6, 3}, {1, 1}})));
@@ -64,7 +64,7 @@ held_leaves leaves() {
   return out;
 }
 
-std::string bytes(const held_leaves& of, std::string_view at) {
+std::string bytes(const inline_leaves& of, std::string_view at) {
   const auto object = of.open(at, "the object").value();
   if (object == nullptr) return "none";
   std::string out(object->size(), ' ');
@@ -73,7 +73,7 @@ std::string bytes(const held_leaves& of, std::string_view at) {
 }
 
 TEST_CASE("orbax: what a file of msgpack holds is made when it is asked for") {
-  const held_leaves held = leaves();
+  const inline_leaves held = leaves();
   CHECK(bytes(held, "a/b/c/0/0") == "6781");
   CHECK(bytes(held, "a-b/c") == "\7");
   CHECK(bytes(held, "d/x/c") == std::string("\1\0\0\0\4\0\0\0last", 12));
@@ -88,14 +88,14 @@ TEST_CASE("orbax: what a file of msgpack holds is made when it is asked for") {
     INFO(other);
     CHECK(bytes(held, other) == "none");
   }
-  CHECK(bytes(held_leaves(), "zarr.json") == "none");
+  CHECK(bytes(inline_leaves(), "zarr.json") == "none");
   for (const char* made : {"a-b/c", "d/x/c", "d/x/zarr.json"})
     CHECK(held.open(made, "its name").value()->name() == "its name");
 }
 
 TEST_CASE("orbax: what a file of msgpack holds is listed, whatever its names") {
   using entries = std::vector<list_entry>;
-  const held_leaves held = leaves();
+  const inline_leaves held = leaves();
   CHECK(held.list(store_key::root()) ==
         entries{{"a", true}, {"a-b", true}, {"a.e", true}, {"d", true}});
   CHECK(held.list(key("a")) == entries{{"b", true}});
@@ -108,11 +108,11 @@ TEST_CASE("orbax: what a file of msgpack holds is listed, whatever its names") {
   CHECK(held.list(key("d/w")) == entries{{"y", true}});
   CHECK(held.list(key("b")).empty());
   CHECK(held.list(key("e")).empty());
-  CHECK(held_leaves().list(store_key::root()).empty());
+  CHECK(inline_leaves().list(store_key::root()).empty());
 }
 
 TEST_CASE("orbax: a leaf of msgpack whose keys would be too long is refused") {
-  held_leaves held;
+  inline_leaves held;
   const auto name = [](std::size_t size) {
     std::string out(size, 'a');
     for (std::size_t at = 200; at + 1 < size; at += 200) out[at] = '/';
@@ -126,7 +126,7 @@ TEST_CASE("orbax: a leaf of msgpack whose keys would be too long is refused") {
 }
 
 TEST_CASE("orbax: one value that is the whole file of msgpack") {
-  held_leaves held;
+  inline_leaves held;
   CHECK(held.add("", scalar("\7")));
   held.finish();
   CHECK(bytes(held, "c") == "\7");
@@ -135,4 +135,4 @@ TEST_CASE("orbax: one value that is the whole file of msgpack") {
         std::vector<list_entry>{{"c", false}, {"zarr.json", false}});
 }
 
-}  // namespace orbax_held_test
+}  // namespace orbax_inline_test

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/read/kept_scratch.hpp>
+#include <zarrpoint/array/read/spare_scratch.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE std::shared_ptr<scratch_pool> kept_scratch::take() noexcept {
+ZARRPOINT_INLINE std::shared_ptr<scratch_pool> spare_scratch::take() noexcept {
   if (busy_.test_and_set(std::memory_order_acquire)) return nullptr;
   std::shared_ptr<scratch_pool> out = std::move(left_);
   busy_.clear(std::memory_order_release);
   return out;
 }
 
-ZARRPOINT_INLINE void kept_scratch::leave(std::shared_ptr<scratch_pool> used) noexcept {
+ZARRPOINT_INLINE void spare_scratch::leave(std::shared_ptr<scratch_pool> used) noexcept {
   // A small part of the budget, as of the indexes.
   const std::size_t part = std::min(most, used->budget().limit() / 32);
   used->drop_idle(part);
@@ -31,7 +31,7 @@ ZARRPOINT_INLINE void kept_scratch::leave(std::shared_ptr<scratch_pool> used) no
   busy_.clear(std::memory_order_release);
 }
 
-ZARRPOINT_INLINE array_scratch::array_scratch(kept_scratch* kept, const context& how, bool again)
+ZARRPOINT_INLINE array_scratch::array_scratch(spare_scratch* kept, const context& how, bool again)
     : pool_(how.scratch) {
   // A resource of the caller's may end before the array does.
   if (kept != nullptr && pool_ == nullptr && how.resource == nullptr) {

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
 #include <string_view>
@@ -12,11 +12,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE void told_commit::give_receipt() noexcept {
+ZARRPOINT_INLINE void commit_outcome::give_receipt() noexcept {
   if (ranks_.rank() != 0) outcome_ = outcome::open;
 }
 
-ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
+ZARRPOINT_INLINE result<message> commit_outcome::tell(result<message> committed) {
   const bool is_root = ranks_.rank() == 0;
   message told;
   if (is_root) {
@@ -55,7 +55,7 @@ ZARRPOINT_INLINE result<message> told_commit::tell(result<message> committed) {
   return error{errc::corrupt, "rank 0 failed to commit without an error"};
 }
 
-ZARRPOINT_INLINE error told_commit::explain(error failure, std::string_view name) const {
+ZARRPOINT_INLINE error commit_outcome::explain(error failure, std::string_view name) const {
   if (outcome_ == outcome::none) return failure;
   failure.code = errc::outcome_unknown;
   // Memory may be what there is none of: the code is what counts.

@@ -15,13 +15,13 @@ namespace detail {
 
 /// The shard indexes that the handles of an array keep from one read to the next. Nothing is made
 /// before the first is kept: most arrays are read once, or have no shards. Thread-safe.
-class kept_indexes {
+class shard_indexes {
  public:
-  kept_indexes() = default;
+  shard_indexes() = default;
   /// Those of another array, of which none is kept yet.
-  kept_indexes(const kept_indexes&) noexcept {}
-  kept_indexes& operator=(const kept_indexes&) = delete;
-  ~kept_indexes();
+  shard_indexes(const shard_indexes&) noexcept {}
+  shard_indexes& operator=(const shard_indexes&) = delete;
+  ~shard_indexes();
 
   /// Null until the first is kept.
   shard_index_cache* get() const noexcept { return cache_.load(std::memory_order_acquire); }
@@ -38,5 +38,5 @@ class kept_indexes {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/read/impl/kept_indexes_impl.hpp>
+#include <zarrpoint/array/read/impl/shard_indexes_impl.hpp>
 #endif

@@ -3,7 +3,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
-#include <zarrpoint/distributed/save/told_commit.hpp>
+#include <zarrpoint/distributed/save/commit_outcome.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,21 +12,21 @@
 #include <utility>
 #include <vector>
 
-namespace told_commit_test {
+namespace commit_outcome_test {
 
 using namespace zarrpoint;
-using detail::told_commit;
+using detail::commit_outcome;
 
 message text(std::string_view of) {
   const bytes_view bytes = as_bytes(of);
   return {bytes.begin(), bytes.end()};
 }
 
-TEST_CASE("told_commit: all ranks have what the commit of rank 0 gave") {
+TEST_CASE("commit_outcome: all ranks have what the commit of rank 0 gave") {
   for (const int ranks : {1, 2, 5}) {
     const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
       const any_communicator group(self);
-      told_commit commit(group);
+      commit_outcome commit(group);
       commit.give_receipt();
       return commit.tell(self.rank() == 0 ? text("the report") : text("not looked at"));
     });
@@ -34,11 +34,11 @@ TEST_CASE("told_commit: all ranks have what the commit of rank 0 gave") {
   }
 }
 
-TEST_CASE("told_commit: all ranks have the error of rank 0, which is known to be one") {
+TEST_CASE("commit_outcome: all ranks have the error of rank 0, which is known to be one") {
   for (const int ranks : {1, 3}) {
     const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
       const any_communicator group(self);
-      told_commit commit(group);
+      commit_outcome commit(group);
       commit.give_receipt();
       result<message> mine = message{};
       if (self.rank() == 0) mine = error{errc::io, "no space left"};
@@ -54,11 +54,11 @@ TEST_CASE("told_commit: all ranks have the error of rank 0, which is known to be
   }
 }
 
-TEST_CASE("told_commit: what fails after the commit does not undo it") {
+TEST_CASE("commit_outcome: what fails after the commit does not undo it") {
   for (const int ranks : {1, 3}) {
     const auto done = thread_world::run(ranks, [&](thread_communicator& self) -> result<message> {
       const any_communicator group(self);
-      told_commit commit(group);
+      commit_outcome commit(group);
       commit.give_receipt();
       if (self.rank() != 0) return commit.tell(message{});
       commit.take_place();
@@ -71,10 +71,10 @@ TEST_CASE("told_commit: what fails after the commit does not undo it") {
   }
 }
 
-TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
+TEST_CASE("commit_outcome: who gave a receipt and heard nothing does not know") {
   const auto done = thread_world::run(3, [&](thread_communicator& self) -> result<message> {
     const any_communicator group(self);
-    told_commit commit(group);
+    commit_outcome commit(group);
     // Before the receipt an error is what it is.
     CHECK(commit.explain({errc::io, "x"}, "x.zarr").code == errc::io);
     commit.give_receipt();
@@ -93,14 +93,14 @@ TEST_CASE("told_commit: who gave a receipt and heard nothing does not know") {
   }
 }
 
-/// Rank 0 tells what no `told_commit` does.
-TEST_CASE("told_commit: what is cut off is refused") {
+/// Rank 0 tells what no `commit_outcome` does.
+TEST_CASE("commit_outcome: what is cut off is refused") {
   for (const message& told :
        {message{}, text("\x01\x09"), text("\x02"), text("\x00"), text("xyz")}) {
     const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<message> {
       const any_communicator group(self);
       if (self.rank() == 0) return broadcast(group, told);
-      told_commit commit(group);
+      commit_outcome commit(group);
       commit.give_receipt();
       auto heard = commit.tell(message{});
       if (heard) return heard;
@@ -111,4 +111,4 @@ TEST_CASE("told_commit: what is cut off is refused") {
   }
 }
 
-}  // namespace told_commit_test
+}  // namespace commit_outcome_test

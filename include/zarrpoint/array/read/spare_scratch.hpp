@@ -18,15 +18,15 @@ namespace detail {
 /// The scratch memory that a read or write of a part of an array leaves for the next one, with the
 /// codecs' states: to make that of zstd takes a fifth of the time of a read of 64 KiB. One
 /// operation has it at a time; those beside it make their own. Thread-safe, and nobody waits.
-class kept_scratch {
+class spare_scratch {
  public:
   /// As much is kept at most.
   static constexpr std::size_t most = std::size_t{1} << 20;
 
-  kept_scratch() = default;
+  spare_scratch() = default;
   /// That of another array, of which none is kept yet.
-  kept_scratch(const kept_scratch&) noexcept {}
-  kept_scratch& operator=(const kept_scratch&) = delete;
+  spare_scratch(const spare_scratch&) noexcept {}
+  spare_scratch& operator=(const spare_scratch&) = delete;
 
   /// What was left, or null; null, too, where another thread is here at this moment.
   std::shared_ptr<scratch_pool> take() noexcept;
@@ -43,7 +43,7 @@ class array_scratch {
  public:
   /// `kept`: the array's, for a context that is its own; else null. It leaves its scratch memory
   /// there if `again` is true, or if it found it there.
-  array_scratch(kept_scratch* kept, const context& how, bool again);
+  array_scratch(spare_scratch* kept, const context& how, bool again);
   array_scratch(const array_scratch&) = delete;
   array_scratch& operator=(const array_scratch&) = delete;
   ~array_scratch();
@@ -53,7 +53,7 @@ class array_scratch {
   scratch_pool& operator*() const noexcept { return *pool_; }
 
  private:
-  kept_scratch* kept_ = nullptr;
+  spare_scratch* kept_ = nullptr;
   std::shared_ptr<scratch_pool> pool_;
 };
 
@@ -62,5 +62,5 @@ class array_scratch {
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/read/impl/kept_scratch_impl.hpp>
+#include <zarrpoint/array/read/impl/spare_scratch_impl.hpp>
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/device/kept_objects.hpp>
+#include <zarrpoint/memory/device/spare_objects.hpp>
 
 #include <doctest/doctest.h>
 
@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-namespace kept_objects_test {
+namespace spare_objects_test {
 
 using namespace zarrpoint;
 
-TEST_CASE("kept_objects: one object for each type and number, made once") {
-  detail::kept_objects kept;
+TEST_CASE("spare_objects: one object for each type and number, made once") {
+  detail::spare_objects kept;
   int made = 0;
   const auto make = [&] { return ++made, std::make_shared<int>(made); };
   const std::shared_ptr<int> first = kept.get<int>(0, make);
@@ -25,10 +25,10 @@ TEST_CASE("kept_objects: one object for each type and number, made once") {
   CHECK(made == 2);
 }
 
-TEST_CASE("kept_objects: nothing is not kept, and what is kept ends with it") {
+TEST_CASE("spare_objects: nothing is not kept, and what is kept ends with it") {
   std::weak_ptr<int> watched;
   {
-    detail::kept_objects kept;
+    detail::spare_objects kept;
     CHECK(kept.get<int>(3, [] { return std::shared_ptr<int>(); }) == nullptr);
     watched = kept.get<int>(3, [] { return std::make_shared<int>(1); });
     CHECK_FALSE(watched.expired());
@@ -36,8 +36,8 @@ TEST_CASE("kept_objects: nothing is not kept, and what is kept ends with it") {
   CHECK(watched.expired());
 }
 
-TEST_CASE("kept_objects: many threads get the same object") {
-  detail::kept_objects kept;
+TEST_CASE("spare_objects: many threads get the same object") {
+  detail::spare_objects kept;
   std::atomic<int> made{0};
   std::vector<std::shared_ptr<int>> got(8);
   std::vector<std::thread> threads;
@@ -51,4 +51,4 @@ TEST_CASE("kept_objects: many threads get the same object") {
   for (const auto& one : got) CHECK(one == got[0]);
 }
 
-}  // namespace kept_objects_test
+}  // namespace spare_objects_test

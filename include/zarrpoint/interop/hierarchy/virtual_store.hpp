@@ -14,14 +14,14 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-class made_hierarchy;
+class virtual_hierarchy;
 
-/// A finished `made_hierarchy` as a store to read and list, which copies share: what every file of
-/// another format is once it is opened.
-class made_store {
+/// A finished `virtual_hierarchy` as a store to read and list, which copies share: what every file
+/// of another format is once it is opened.
+class virtual_store {
  public:
   /// `name`: of the file, in messages.
-  made_store(made_hierarchy tree, std::string name);
+  virtual_store(virtual_hierarchy tree, std::string name);
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   std::string describe(const store_key& key) const;
@@ -30,12 +30,12 @@ class made_store {
   const void* identity() const noexcept { return tree_.get(); }
 
  private:
-  std::shared_ptr<const made_hierarchy> tree_;
+  std::shared_ptr<const virtual_hierarchy> tree_;
   std::string name_;
 };
 
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/interop/hierarchy/impl/made_store_impl.hpp>
+#include <zarrpoint/interop/hierarchy/impl/virtual_store_impl.hpp>
 #endif

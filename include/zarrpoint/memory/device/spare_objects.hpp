@@ -11,7 +11,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Objects of any types that operations leave for those that come after: a ring of pinned memory
 /// for each device, say. One for each pair of a type and a number. Thread-safe.
-class kept_objects {
+class spare_objects {
  public:
   /// The object of that type and number; `make()`, a `std::shared_ptr<T>`, is asked for it the
   /// first time. Null is handed on and not kept. `make` runs under a lock: it must not come back

@@ -5,7 +5,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/interop/orbax/orbax_documents.hpp>
-#include <zarrpoint/interop/orbax/orbax_held.hpp>
+#include <zarrpoint/interop/orbax/orbax_inline.hpp>
 #include <zarrpoint/store/base/memory_blob.hpp>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-ZARRPOINT_INLINE result<void> held_leaves::add(std::string_view name, aggregate_leaf&& leaf) {
+ZARRPOINT_INLINE result<void> inline_leaves::add(std::string_view name, aggregate_leaf&& leaf) {
   std::string prefix(name);
   if (!name.empty()) prefix += '/';
   held made{std::move(prefix), std::move(leaf.text), std::move(leaf.array)};
@@ -30,12 +30,12 @@ ZARRPOINT_INLINE result<void> held_leaves::add(std::string_view name, aggregate_
   return {};
 }
 
-ZARRPOINT_INLINE void held_leaves::finish() {
+ZARRPOINT_INLINE void inline_leaves::finish() {
   sort_by_name(leaves_, [](const held& each) -> const std::string& { return each.prefix; });
 }
 
 /// The key of its chunk beneath its prefix; empty where an array has no elements.
-ZARRPOINT_INLINE std::string held_leaves::chunk_of(const held& leaf) {
+ZARRPOINT_INLINE std::string inline_leaves::chunk_of(const held& leaf) {
   std::string out = "c";
   if (leaf.array == nullptr) return out;
   if (leaf.text.empty() && leaf.array->pieces.empty()) return {};
@@ -43,14 +43,14 @@ ZARRPOINT_INLINE std::string held_leaves::chunk_of(const held& leaf) {
   return out;
 }
 
-ZARRPOINT_INLINE std::vector<held_leaves::held>::const_iterator held_leaves::behind(
+ZARRPOINT_INLINE std::vector<inline_leaves::held>::const_iterator inline_leaves::behind(
     std::string_view key) const {
   return std::upper_bound(leaves_.begin(), leaves_.end(), key,
                           [](std::string_view a, const held& b) { return a < b.prefix; });
 }
 
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> held_leaves::open(std::string_view key,
-                                                                 const std::string& called) const {
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> inline_leaves::open(
+    std::string_view key, const std::string& called) const {
   const auto next = behind(key);
   if (next == leaves_.begin()) return nullptr;
   const held& leaf = *std::prev(next);
@@ -71,7 +71,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> held_leaves::open(std::string_vie
   return aggregate_elements(file_, leaf.array->pieces);
 }
 
-ZARRPOINT_INLINE std::vector<list_entry> held_leaves::list(const store_key& prefix) const {
+ZARRPOINT_INLINE std::vector<list_entry> inline_leaves::list(const store_key& prefix) const {
   std::string found;
   return v0::detail::list_children(prefix, [&](std::string_view text) -> const std::string* {
     // A leaf has its chunk, if any, and then its document, behind which no more of it lies.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/read/kept_indexes.hpp>
+#include <zarrpoint/array/read/shard_indexes.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-ZARRPOINT_INLINE kept_indexes::~kept_indexes() { delete get(); }
+ZARRPOINT_INLINE shard_indexes::~shard_indexes() { delete get(); }
 
-ZARRPOINT_INLINE shard_index_cache& kept_indexes::make(std::size_t budget) {
+ZARRPOINT_INLINE shard_index_cache& shard_indexes::make(std::size_t budget) {
   if (shard_index_cache* const found = get()) return *found;
   // More than the shards that may be open; of very many a new one would take long to be put in.
   auto made = std::make_unique<shard_index_cache>(shard_index_cache::share_of(budget), 4096);
