@@ -8,6 +8,7 @@
 
 #include <zarrpoint/codec/blosc/blosc.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include "harness.hpp"
 

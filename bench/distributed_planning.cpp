@@ -7,12 +7,11 @@
 // the least of several rounds; bytes; and how both grow.
 // Usage: distributed_planning [ROUNDS [SHARDS]]   (SHARDS: of the largest case, 2^20)
 
-#include <zarrpoint/distributed/plan/distribute.hpp>
 #include <zarrpoint/distributed/plan/intersect.hpp>
-#include <zarrpoint/distributed/plan/plan_save.hpp>
 #include <zarrpoint/distributed/plan/save_plan.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/strategies.hpp>
 
 #include <sys/resource.h>
 

@@ -11,9 +11,10 @@
 #include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda.hpp>
-#include <zarrpoint/cuda/runtime/stream.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/cufile.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include "gpu_harness.hpp"
 #include "gpu_kernels.hpp"

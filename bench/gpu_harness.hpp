@@ -7,7 +7,7 @@
 
 #include <zarrpoint/cuda/tensor.hpp>
 #include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include "harness.hpp"
 

@@ -7,6 +7,7 @@
 // metadata_doors.hpp, with what they give freed. Usage: metadata_bench [KIBIBYTES [CASE]]
 
 #include <zarrpoint/codecs.hpp>
+#include <zarrpoint/formats.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 

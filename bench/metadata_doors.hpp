@@ -6,7 +6,6 @@
 
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>

@@ -28,7 +28,8 @@ LICENCE = (
     "// SPDX-License-Identifier: Apache-2.0\n"
 )
 
-BODY = "_impl.hpp"
+BODIES = re.compile(r"(.*[/_])?bodies\.hpp")
+BODIES_OF = re.compile(r"^// -{8,} (\S+\.hpp)$", re.MULTILINE)  # whose bodies follow
 OWN = re.compile(r"#include <zarrpoint/([^>]+)>")
 FOREIGN = re.compile(r"#include <([^>]+)>")
 ANY_FOREIGN = re.compile(r"^\s*#\s*include\s*<(?!zarrpoint/)([^>]+)>", re.MULTILINE)
@@ -43,7 +44,9 @@ class Header:
         self.needs = set(ANY_FOREIGN.findall(text))
         self.own, self.foreign, body = [], [], []
         text, *rest = text.split("\n#if ZARRPOINT_BODIES\n")
-        self.bodies = OWN.findall("".join(rest))
+        self.behind = OWN.findall("".join(rest))  # what stands behind its code
+        room = name.rpartition("/")[0]
+        self.bodies_of = [to if "/" in to else f"{room}/{to}" for to in BODIES_OF.findall(text)]
         at_top, depth = True, 0
         for line in text.split("\n"):
             depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))
@@ -69,17 +72,21 @@ def in_order(headers, roots, seen):
     return found
 
 
+def is_bodies(name):
+    return BODIES.fullmatch(name) is not None
+
+
 def with_bodies(headers, roots, seen):
     """The headers that `roots` and the bodies of all these include, and those bodies."""
+    home = {to: name for name in headers if is_bodies(name) for to in headers[name].bodies_of}
     names, bodies = in_order(headers, roots, seen), []
     for name in names:  # which grows
-        for body in headers[name].bodies:
-            if body.endswith(BODY) and body not in seen:
-                seen.add(body)
-                bodies.append(body)
-                names += in_order(headers, headers[body].own, seen)
-            else:  # templates for devices, which are declarations enough
-                names += in_order(headers, [body], seen)
+        # Behind a header stand templates for devices, which are declarations enough.
+        names += in_order(headers, [to for to in headers[name].behind if not is_bodies(to)], seen)
+        if name in home and home[name] not in seen:
+            seen.add(home[name])
+            bodies.append(home[name])
+            names += in_order(headers, headers[home[name]].own, seen)
     return names, bodies
 
 
@@ -100,7 +107,7 @@ def bundle(headers):
             if not name.startswith(folder):
                 own = [whole if to.startswith(folder) else to for to in header.own]
                 header.own = list(dict.fromkeys(own))
-        parts = [name for name in headers if name.startswith(folder) and not name.endswith(BODY)]
+        parts = [name for name in headers if name.startswith(folder) and not is_bodies(name)]
         headers[whole].own = beside + sorted(parts)
 
 
@@ -152,7 +159,7 @@ def single_files():
     known = all_needs(headers, [*names, *bodies])
     beside = []
     for name in headers:
-        if name.endswith(BODY) or not ("/" not in name or name.split("/")[0] in LAYERS):
+        if is_bodies(name) or not ("/" not in name or name.split("/")[0] in LAYERS):
             continue
         brings = sum(with_bodies(headers, [name], set()), [])
         needs = all_needs(headers, brings)

@@ -5,6 +5,8 @@
 // calls and a bare codec alone, without checksums, names or metadata.
 // Usage: floor_rows TASK PLACE OUT    prints the seconds
 
+#include <zarrpoint/zarrpoint.hpp>
+
 #include "floor_frames.hpp"
 
 #include <fcntl.h>

@@ -8,6 +8,7 @@
 //   parallel look CHECKPOINT STEP          one process, without MPI, reads it all
 
 #include <zarrpoint/checkpoint.hpp>
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/mpi.hpp>

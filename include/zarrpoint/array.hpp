@@ -12,3 +12,9 @@
 #include <zarrpoint/array/indexed_array.hpp>
 #include <zarrpoint/array/resize.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/index_bodies.hpp>
+#include <zarrpoint/array/resize_bodies.hpp>
+#endif

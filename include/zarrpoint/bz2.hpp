@@ -4,3 +4,8 @@
 
 // The codec bz2. Link bzip2 (-lbz2).
 #include <zarrpoint/codec/bytes_to_bytes/bz2.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/kit/lz_bodies.hpp>
+#endif

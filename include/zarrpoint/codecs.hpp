@@ -9,3 +9,15 @@
 #include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/lists/numcodecs.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/array_to_array/bodies.hpp>
+#include <zarrpoint/codec/array_to_bytes/packbits_bodies.hpp>
+#include <zarrpoint/codec/lists/bodies.hpp>
+#include <zarrpoint/codec/n5/bodies.hpp>
+#include <zarrpoint/codec/numcodecs/byte_bodies.hpp>
+#include <zarrpoint/codec/numcodecs/number_bodies.hpp>
+#include <zarrpoint/codec/numcodecs/object_bodies.hpp>
+#include <zarrpoint/codec/pcodec/bodies.hpp>
+#endif

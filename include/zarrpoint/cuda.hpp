@@ -6,11 +6,8 @@
 // Beside it stand the types of CUDA's small floats (cuda/element_types.hpp) and, for nvcc,
 // the kernels (cuda/kernels.cuh).
 
-#include <zarrpoint/cuda/buffer.hpp>
 #include <zarrpoint/cuda/mdspan.hpp>
 #include <zarrpoint/cuda/runtime/device_space.hpp>
-#include <zarrpoint/cuda/runtime/stream.hpp>
 #include <zarrpoint/cuda/span.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
-#include <zarrpoint/cuda/tensor_any.hpp>
 #include <zarrpoint/devices.hpp>

@@ -3,6 +3,10 @@
 #pragma once
 
 // Checkpoints of torch.distributed.checkpoint, to write: by one process and by many.
-#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp_save/save_bodies.hpp>
+#endif

@@ -4,7 +4,7 @@
 
 // One checkpoint of many processes; see docs/distributed.md. Apart from zarrpoint.hpp, so that
 // programs of one process do not compile it.
-
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/communicate/rank_mesh.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
@@ -20,3 +20,8 @@
 #include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/load/load_bodies.hpp>
+#include <zarrpoint/distributed/save/save_bodies.hpp>
+#endif

@@ -4,3 +4,8 @@
 
 // The codecs gzip and zlib. Link zlib (-lz).
 #include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/kit/lz_bodies.hpp>
+#endif

@@ -4,3 +4,8 @@
 
 // The codec lzma. Link liblzma (-llzma).
 #include <zarrpoint/codec/bytes_to_bytes/lzma.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/kit/lz_bodies.hpp>
+#endif

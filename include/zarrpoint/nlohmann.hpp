@@ -3,4 +3,9 @@
 #pragma once
 
 // `node` to and from nlohmann/json, which nothing else of the library includes.
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/nlohmann.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/bodies.hpp>
+#endif

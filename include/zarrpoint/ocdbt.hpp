@@ -3,6 +3,10 @@
 #pragma once
 
 // OCDBT databases, in which Orbax keeps checkpoints, to read and write. Link zstd.
-#include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/ocdbt/write_bodies.hpp>
+#endif

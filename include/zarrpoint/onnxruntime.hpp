@@ -3,4 +3,9 @@
 #pragma once
 
 // Handlers of Ort::Value of ONNX Runtime.
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/tensors/onnxruntime.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/handler/base/bodies.hpp>
+#endif

@@ -3,5 +3,9 @@
 #pragma once
 
 // Checkpoints of Orbax, to write by many processes. Link zstd.
-#include <zarrpoint/interop/orbax_save/orbax_async_saves.hpp>
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/orbax_save/save_bodies.hpp>
+#endif

@@ -4,3 +4,8 @@
 
 // The codec pcodec alone; <zarrpoint/codecs.hpp> has it, too.
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/pcodec/bodies.hpp>
+#endif

@@ -4,6 +4,7 @@
 
 // What a strategy of one's own is written against (docs/distributed.md): its concepts and jobs, the
 // plan of a save, the strategies of this library.
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
@@ -13,3 +14,7 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/distributed/strategy/zarr_loader.hpp>
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/distributed/load/load_bodies.hpp>
+#endif

@@ -3,8 +3,8 @@
 #pragma once
 
 // Files of torch.save, read without running anything in them, and written.
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
@@ -14,3 +14,7 @@
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/torch/file_bodies.hpp>
+#endif

@@ -4,6 +4,7 @@
 
 // Types of elements beyond those of the language, and tensors: small integers and floats, complex
 // numbers, records (docs/data_types.md).
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/complex.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/core/types/record.hpp>
@@ -12,3 +13,7 @@
 #include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/memory/bodies.hpp>
+#endif

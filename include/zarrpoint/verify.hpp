@@ -6,3 +6,8 @@
 // program edited.
 #include <zarrpoint/checkpoint/verify/seal.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/checkpoint/verify/verify_bodies.hpp>
+#endif

@@ -4,3 +4,8 @@
 
 // The codecs zfp and zfpy. Link zfp (-lzfp).
 #include <zarrpoint/codec/zfp/zfp.hpp>
+#include <zarrpoint/core/config.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/codec/base/bodies.hpp>
+#endif

@@ -3,4 +3,9 @@
 #pragma once
 
 // Zip files with deflated members. Link zlib (-lz).
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/bodies.hpp>
+#endif

@@ -6,10 +6,10 @@
 #include <zarrpoint/array.hpp>
 #include <zarrpoint/array/read/object_table.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
-#include <zarrpoint/array/write/read_ahead.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
-#include <zarrpoint/store/zip/zip_checksum.hpp>
+#include <zarrpoint/store/zip/zip_member_writer.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array.hpp>
 
 #include <doctest/doctest.h>
 

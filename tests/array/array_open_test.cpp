@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

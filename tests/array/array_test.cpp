@@ -3,7 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
-#include <zarrpoint/array/read/coalescing_blob.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/exec/pending.hpp>
@@ -11,10 +11,9 @@
 #include <zarrpoint/interop/dlpack/dlpack_export.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/chunk_edges.hpp>
-#include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include "support/array_cases.hpp"

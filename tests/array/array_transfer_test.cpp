@@ -3,7 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

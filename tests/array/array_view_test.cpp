@@ -5,7 +5,7 @@
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/device/byte_planes.hpp>
+#include <zarrpoint/array/device/device_decoding.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "support/array_cases.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/read/coalescing_blob.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

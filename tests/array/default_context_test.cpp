@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 
 #include <doctest/doctest.h>
 

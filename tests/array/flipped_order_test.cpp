@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/device/flipped_order.hpp>
+#include <zarrpoint/array/device/device_decoding.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/array_cases.hpp"

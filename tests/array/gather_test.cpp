@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/gather.hpp>
+#include <zarrpoint/array/indexed_array.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/host_values.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
+#include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/array_cases.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/hierarchy/node_walk.hpp>
+#include <zarrpoint/array/hierarchy/stored_node.hpp>
 
 #include "support/hierarchy_cases.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/write/read_ahead.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/array/base/scratch_tensor.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 
 #include <doctest/doctest.h>
 

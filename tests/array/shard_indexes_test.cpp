@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/read/shard_indexes.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

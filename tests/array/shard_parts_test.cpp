@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/array/shard/shard_parts.hpp>
+#include <zarrpoint/array/shard/sharding.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -3,7 +3,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/read/spare_scratch.hpp>
+#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/memory/resource.hpp>
 

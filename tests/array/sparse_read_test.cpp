@@ -6,8 +6,7 @@
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/chunk_edges.hpp>
-#include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 
 #include "support/array_cases.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/read/window_store.hpp>
+#include <zarrpoint/array/read/stored_object.hpp>
 
 #include "support/array_cases.hpp"
 #include "support/recording_store.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/load/batch_request.hpp>
-#include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/checkpoint/load/load_batch.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

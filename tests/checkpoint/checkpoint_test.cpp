@@ -8,9 +8,9 @@
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "../support/commit_node.hpp"
 #include "../support/counting_store.hpp"

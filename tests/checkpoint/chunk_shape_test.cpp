@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/save/chunk_shape.hpp>
+#include <zarrpoint/checkpoint/save/plan_layout.hpp>
 
 #include <doctest/doctest.h>
 

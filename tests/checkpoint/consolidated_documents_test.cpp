@@ -5,7 +5,7 @@
 // has a name.
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
-#include <zarrpoint/checkpoint/verify/consolidated_documents.hpp>
+#include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/store/memory_store.hpp>

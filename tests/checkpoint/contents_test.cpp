@@ -4,9 +4,9 @@
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "../support/commit_node.hpp"
 #include "../support/counting_store.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
 
 #include <doctest/doctest.h>
 

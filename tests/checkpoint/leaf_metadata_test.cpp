@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/group.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load/leaf_metadata.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>

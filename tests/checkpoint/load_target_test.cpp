@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/load/name_hierarchies.hpp>
+#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/checkpoint/document/names.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
-#include <zarrpoint/checkpoint/save/write_leaf.hpp>
+#include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/types/complex.hpp>
 #include <zarrpoint/core/types/float_types.hpp>

@@ -4,8 +4,8 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/executors.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
-#include <zarrpoint/checkpoint/load/wanted_spec.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/base/byte_size.hpp>
+#include <zarrpoint/codec/base/chain.hpp>
 
 #include <doctest/doctest.h>
 

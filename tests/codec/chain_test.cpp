@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/codec/base/chain.hpp>
-#include <zarrpoint/codec/base/scratch_tensor.hpp>
+#include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 
 #include "support/codec_conformance.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/base/codec_list.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/blosc/huffman_sample.hpp>
+#include <zarrpoint/codec/blosc/huffman_encode.hpp>
 
 #include "support/huffman_cases.hpp"
 

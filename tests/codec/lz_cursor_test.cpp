@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/kit/lz_cursor.hpp>
+#include <zarrpoint/codec/kit/lz_blocks.hpp>
 
 #include "support/codec_conformance.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/kit/numpy_cast.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/codec/pcodec/pco_bits.hpp>
-#include <zarrpoint/codec/pcodec/pco_decode.hpp>
 #include <zarrpoint/codec/pcodec/pco_delta.hpp>
-#include <zarrpoint/codec/pcodec/pco_encode.hpp>
+#include <zarrpoint/codec/pcodec/pco_streams.hpp>
 #include <zarrpoint/codec/pcodec/pco_variable.hpp>
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
 #include <zarrpoint/zarr/json/json.hpp>

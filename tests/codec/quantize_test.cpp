@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/quantize.hpp>
+#include <zarrpoint/codec/numcodecs/fixed_scale_offset.hpp>
 
 #include "support/filter_golden.hpp"
 

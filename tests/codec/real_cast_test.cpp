@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/kit/real_cast.hpp>
+#include <zarrpoint/codec/kit/real_number.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 
 #include "support/strings.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
-#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 
 #include "support/huffman_cases.hpp"

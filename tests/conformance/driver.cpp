@@ -12,6 +12,8 @@
 // row-major, little-endian elements; for elements of variable length a list of base64, one each.
 // Every answer is {"ok": true, ...} or {"ok": false, "code": "corrupt", "message": "..."}.
 
+#include <zarrpoint/all_codecs.hpp>
+#include <zarrpoint/array.hpp>
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/codec/lists/all_codecs.hpp>
 #include <zarrpoint/core/base64.hpp>

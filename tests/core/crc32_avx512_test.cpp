@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/checksum/crc32_avx512.hpp>
+#include <zarrpoint/core/checksum/crc32_x86.hpp>
 
 #include "support/store_conformance.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/checksum/crc32.hpp>
-#include <zarrpoint/core/checksum/crc32_pclmul.hpp>
+#include <zarrpoint/core/checksum/crc32_x86.hpp>
 
 #include "support/store_conformance.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 
 #include <doctest/doctest.h>
 

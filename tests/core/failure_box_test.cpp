@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/failure_box.hpp>
+#include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <doctest/doctest.h>

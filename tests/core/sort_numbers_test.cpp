@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/sort_numbers.hpp>
+#include <zarrpoint/core/sort.hpp>
 
 #include <doctest/doctest.h>
 

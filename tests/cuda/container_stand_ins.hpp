@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/cuda/runtime/current_device.hpp>
-#include <zarrpoint/cuda/runtime/device_of.hpp>
 
 #include <cuda_runtime_api.h>
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/cuda/runtime/event.hpp>
-#include <zarrpoint/cuda/runtime/event_pool.hpp>
-#include <zarrpoint/cuda/runtime/stream.hpp>
 
 #include "cuda/fixture.hpp"
 

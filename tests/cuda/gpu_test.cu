@@ -13,6 +13,7 @@
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // its handler says no more than the name of the case

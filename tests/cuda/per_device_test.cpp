@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/runtime/per_device.hpp>
+#include <zarrpoint/cuda/runtime/current_device.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,6 +3,7 @@
 
 // Compiled only, by cuda/run.sh: an extension module's arrays of CUDA need these two headers.
 
+#include <zarrpoint/cuda_array_interface.hpp>
 #include <zarrpoint/interop/dlpack/cuda_array_interface.hpp>
 //
 #include <zarrpoint/interop/dlpack/dlpack_cuda.hpp>

@@ -3,7 +3,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/cuda/rmm.hpp>
-#include <zarrpoint/cuda/runtime/stream.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "cuda/container_stand_ins.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/cuda/tensor_any.hpp>
+#include <zarrpoint/cuda/tensor.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include "cuda/fixture.hpp"

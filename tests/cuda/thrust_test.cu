@@ -8,6 +8,7 @@
 #include <zarrpoint/devices.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/thrust.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include <thrust/device_vector.h>
 #include <thrust/host_vector.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
-#include <zarrpoint/distributed/shard/same_bits.hpp>
+#include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

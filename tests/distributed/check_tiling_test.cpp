@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/plan/check_tiling.hpp>
+#include <zarrpoint/distributed/plan/validate_sharding.hpp>
 
 #include "support/random_rounds.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/communicate/message_header.hpp>
+#include <zarrpoint/distributed/communicate/point_to_point.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
-#include <zarrpoint/distributed/shard/same_bits.hpp>
+#include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>

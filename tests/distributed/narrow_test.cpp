@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/shard/narrow.hpp>
-#include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include "support/random_rounds.hpp"

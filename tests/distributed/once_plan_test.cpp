@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/load/once_plan.hpp>
+#include <zarrpoint/distributed/load/read_once.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/plan/plan_save.hpp>
+#include <zarrpoint/distributed/plan/save_plan.hpp>
 
 #include "support/random_rounds.hpp"
 #include "support/random_sharding.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
 
 #include <doctest/doctest.h>
 

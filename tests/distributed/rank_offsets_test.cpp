@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/shard/rank_offsets.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 // Loads with `read_once` of processes whose boxes differ, but meet the same stored chunks.
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/distributed/load/read_once.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/store/memory_store.hpp>

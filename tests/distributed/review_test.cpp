@@ -3,7 +3,7 @@
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/shard/same_bits.hpp>
+#include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

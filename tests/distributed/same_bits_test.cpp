@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/shard/same_bits.hpp>
+#include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <doctest/doctest.h>

@@ -11,7 +11,7 @@
 #include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 

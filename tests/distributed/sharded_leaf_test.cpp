@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
-#include <zarrpoint/distributed/shard/sharded_leaf.hpp>
 
 #include <doctest/doctest.h>
 

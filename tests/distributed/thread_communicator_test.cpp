@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
-#include <zarrpoint/distributed/communicate/thread_transport.hpp>
 
 #include "../support/temp_directory.hpp"
 

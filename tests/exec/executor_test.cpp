@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/exec/bodies.hpp>
 #include <zarrpoint/exec/executor.hpp>
-#include <zarrpoint/exec/impl/executor_impl.hpp>
 
 #include "support/executors.hpp"
 

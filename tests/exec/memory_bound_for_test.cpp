@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/exec/memory_bound_for.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include <doctest/doctest.h>

@@ -7,9 +7,9 @@
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/load_all.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "fuzz.hpp"
 

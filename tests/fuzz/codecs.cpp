@@ -6,7 +6,6 @@
 
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
-#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include "fuzz.hpp"

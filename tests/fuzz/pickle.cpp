@@ -3,7 +3,7 @@
 
 // A pickle of any bytes, or a file of torch.save and its hierarchy, as the first byte says.
 
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>

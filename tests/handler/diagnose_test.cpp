@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/handler/types/diagnose.hpp>
-#include <zarrpoint/handler/types/foreign_types.hpp>
 
 #include <doctest/doctest.h>
 

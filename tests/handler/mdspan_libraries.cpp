@@ -8,6 +8,7 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include MDSPAN_HEADER
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/handler/types/span.hpp>
+#include <zarrpoint/handler/types/sequences.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/handler/types/tensor_view.hpp>
+#include <zarrpoint/handler/types/tensor.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/types/float_types.hpp>
+#include <zarrpoint/handler/types/sequences.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
-#include <zarrpoint/handler/types/vector.hpp>
 
 #include <doctest/doctest.h>
 

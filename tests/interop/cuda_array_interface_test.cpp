@@ -3,6 +3,7 @@
 
 // The extension module `zarrpoint_cuda_array`, which py/cuda_array_check.py tries.
 
+#include <zarrpoint/cuda_array_interface.hpp>
 #include <zarrpoint/interop/dlpack/cuda_array_interface.hpp>
 
 #include "interop/python_device.hpp"

@@ -7,14 +7,13 @@
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>

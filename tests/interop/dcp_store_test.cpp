@@ -6,12 +6,10 @@
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
-#include <zarrpoint/interop/dcp/dcp_grid.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
-#include <zarrpoint/interop/dcp/dcp_value.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/torch/delayed_blob.hpp>
+#include <zarrpoint/interop/torch/torch_store.hpp>
 
 #include <doctest/doctest.h>
 

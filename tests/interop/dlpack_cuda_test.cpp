@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/cuda/runtime/stream.hpp>
+#include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/cuda/tensor.hpp>
+#include <zarrpoint/dlpack_cuda.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_cuda.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include "cuda/fixture.hpp"
 

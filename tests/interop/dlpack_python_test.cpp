@@ -5,7 +5,9 @@
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/dlpack_python.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_python.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include "interop/python_device.hpp"
 

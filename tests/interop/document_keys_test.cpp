@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/torch/document_keys.hpp>
+#include <zarrpoint/interop/torch/torch_document.hpp>
 
 #include "pickle_bytes.hpp"
 

@@ -4,9 +4,9 @@
 // `torch::detail::document_value`: documents as values of Python, which a load makes the same
 // documents of.
 
-#include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

@@ -5,7 +5,7 @@
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/eigen.hpp>
-#include <zarrpoint/handler/types/foreign_types.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/types.hpp>
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/megatron/listed_object.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/megatron/megatron_directory.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/store/base/memory_blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip/zip_writer.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>

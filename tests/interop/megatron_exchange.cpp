@@ -5,6 +5,7 @@
 // of Megatron-Core, "zarr" or "torch_dist", by so many threads. megatron_exchange read FOLDER
 // RANKS: loads it, cut another way, and compares every element. megatron_exchange copy FROM TO
 // BACKEND: loads what there is and saves it in that layout, or with "ours" in ours.
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
@@ -12,6 +13,7 @@
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
+#include <zarrpoint/megatron.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <cstdio>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
-#include <zarrpoint/interop/megatron/megatron_rules.hpp>
+#include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/memory_store.hpp>

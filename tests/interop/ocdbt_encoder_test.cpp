@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_encoder.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/ocdbt/ocdbt_merge.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/ocdbt_bytes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/ocdbt/ocdbt_envelope.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

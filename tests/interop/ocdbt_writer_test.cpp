@@ -6,7 +6,6 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>

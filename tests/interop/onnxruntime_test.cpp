@@ -5,9 +5,10 @@
 // elsewhere than the others. Run by `bash tests/run.sh onnxruntime`.
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/handler/types/foreign_types.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/onnxruntime.hpp>
 #include <zarrpoint/store/memory_store.hpp>
+#include <zarrpoint/zarrpoint.hpp>
 
 #include <cstdio>
 #include <cstring>

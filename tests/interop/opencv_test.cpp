@@ -4,7 +4,7 @@
 // Against OpenCV itself.
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/handler/types/foreign_types.hpp>
+#include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/opencv.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -3,7 +3,6 @@
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
-#include <zarrpoint/interop/orbax/orbax_documents.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_msgpack.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>

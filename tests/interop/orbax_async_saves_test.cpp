@@ -6,7 +6,6 @@
 #include <zarrpoint/handlers.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_async_saves.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/memory/tensor.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/orbax_save/orbax_chunks.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 
 #include <doctest/doctest.h>
 

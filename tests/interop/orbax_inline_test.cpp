@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/interop/orbax/orbax_documents.hpp>
-#include <zarrpoint/interop/orbax/orbax_inline.hpp>
+#include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include <doctest/doctest.h>

@@ -8,7 +8,6 @@
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/pickle/pickle_stack.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 
 #include <doctest/doctest.h>
 

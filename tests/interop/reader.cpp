@@ -8,6 +8,7 @@
 #include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "exchange.hpp"

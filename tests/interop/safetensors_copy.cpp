@@ -4,6 +4,7 @@
 // safetensors_copy FROM TO: reads a safetensors file and saves it as another. For
 // py/safetensors_check.py, which compares the two with the reference implementation.
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/safetensors.hpp>
 
 #include <cstdio>
 #include <list>

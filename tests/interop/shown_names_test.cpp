@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/interop/hierarchy/group_budget.hpp>
-#include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
 #include <doctest/doctest.h>

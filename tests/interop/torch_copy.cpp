@@ -3,11 +3,12 @@
 
 // torch_copy FROM TO: reads a file of torch.save and writes it again. For py/torch_check.py, which
 // compares the two with PyTorch.
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/place.hpp>
+#include <zarrpoint/torch.hpp>
 
 #include <cstdio>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/types/float_types.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>

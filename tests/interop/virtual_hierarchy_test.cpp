@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array.hpp>
-#include <zarrpoint/interop/hierarchy/group_budget.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
-#include <zarrpoint/store/base/memory_blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 

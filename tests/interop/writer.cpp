@@ -7,6 +7,7 @@
 #include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/members.hpp>
+#include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "exchange.hpp"

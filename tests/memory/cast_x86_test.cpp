@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/types/convert.hpp>
-#include <zarrpoint/memory/cast_x86.hpp>
+#include <zarrpoint/memory/cast.hpp>
 
 #include "support/random_layout.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/packed_memory.hpp>
+#include <zarrpoint/memory/resource.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/memory/device/stream_guard.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include "support/fake_device.hpp"
 

@@ -7,6 +7,7 @@
 //
 //     reliability_ranks ranks TRIALS SECONDS SEED FOLDER [without]
 
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 

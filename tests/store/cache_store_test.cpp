@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/cache_options.hpp>
 #include <zarrpoint/store/cache_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

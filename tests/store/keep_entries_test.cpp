@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/store/file/file_store.hpp>
-#include <zarrpoint/store/file/keep_entries.hpp>
 #include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/file/publish_directory.hpp>
 #include <zarrpoint/store/file/remove_tree.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

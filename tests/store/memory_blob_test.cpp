@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/base/memory_blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,6 @@
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
-#include <zarrpoint/store/stored_place.hpp>
-#include <zarrpoint/store/table.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 
 #include "support/store_conformance.hpp"

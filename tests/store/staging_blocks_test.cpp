@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/file/staging_blocks.hpp>
+#include <zarrpoint/store/file/direct_writes.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/checksum/crc32.hpp>
-#include <zarrpoint/store/zip/zip_checksum.hpp>
+#include <zarrpoint/store/zip/zip_member_writer.hpp>
 
 #include "support/store_conformance.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/zip/zip_directory.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
 
 #include "support/random_rounds.hpp"
 #include "support/zip_bytes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/store/zip/zip_space.hpp>
+#include <zarrpoint/store/zip/zip_members.hpp>
 
 #include <doctest/doctest.h>
 

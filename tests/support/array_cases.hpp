@@ -5,8 +5,8 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "support/random_layout.hpp"
 

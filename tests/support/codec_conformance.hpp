@@ -6,7 +6,6 @@
 // best under the address sanitizer. Codecs that lose precision are not for it.
 
 #include <zarrpoint/codec/array_to_bytes/bytes.hpp>
-#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
 #include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/codec/base/registry.hpp>

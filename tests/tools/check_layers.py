@@ -7,7 +7,8 @@ Checks: each header includes only what stands below it; no cycles of headers, no
 folders of a layer), which docs/design.md names and which stay small; what stands directly in
 include/zarrpoint is a door, includes only, and each header is behind one; each third-party header
 in its one file; no heavy standard headers in core; no macro outside the list; header length;
-`#pragma once`, the namespace and the licence lines. Long headers and rooms of many get a warning. The bodies in `impl/x_impl.hpp` come with one header, at its end, and with one unit of compiled/.
+`#pragma once`, the namespace and the licence lines. Long headers and rooms of many get a warning. A file of bodies
+says whose they are, stands in one unit of compiled/, and comes with each door that needs it.
 
     check_layers.py [repository root]     prints one line per breach; exit status 1 if there is one
     check_layers.py --self-test           shows that each rule catches its breach
@@ -35,7 +36,9 @@ LAYERS["cuda"] = {"core", "memory", "exec", "codec", "handler"}
 LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
 UMBRELLA = "zarrpoint.hpp"  # of the layers up to checkpoint; every other door may include any layer
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
-BODIES = "/impl/"
+BODIES = re.compile(r"(.*[/_])?bodies\.hpp")
+BODIES_OF = re.compile(r"^// -{8,} (\S+\.hpp)$", re.MULTILINE)
+KERNELS = "cuda/kernels.cuh"  # nvcc's door
 ROOM_SIZE = 15  # headers, above which a warning asks; one with its bodies, or with its kernel, is one
 
 # Third-party and system headers -> the files (or folders) that may include them.
@@ -48,7 +51,7 @@ CONFINED = [
     (r"lzma\.h", {"codec/bytes_to_bytes/lzma.hpp", "codec/kit/lzma_filters.hpp"}),
     (r"(cpuid|[a-z]*intrin|arm_[a-z]+)\.h", {"codec/", "core/", "memory/"}),
     (r"sys/mman\.h", {"memory/resource.hpp", "store/"}),
-    (r"(sched|unistd)\.h", {"exec/impl/executor_impl.hpp", "exec/impl/thread_pool_impl.hpp", "store/", "cuda/runtime/numa.hpp"}),  # how many processors may run us
+    (r"(sched|unistd)\.h", {"exec/bodies.hpp", "store/", "cuda/runtime/numa.hpp"}),  # how many processors may run us
     (r"sys/syscall\.h", {"store/", "cuda/runtime/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
@@ -76,7 +79,7 @@ FOREIGN_MACROS = {
     ("codec/bytes_to_bytes/zstd.hpp", "ZSTD_STATIC_LINKING_ONLY"),
     ("interop/mpi.hpp", "OMPI_SKIP_MPICXX"),
 }
-WARN_LINES, MAX_LINES = 400, 600
+WARN_LINES, MAX_LINES, MAX_BODIES = 400, 600, 1600
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
@@ -103,9 +106,10 @@ def check(root):
         say = lambda message, name=name: errors.append(f"include/zarrpoint/{name}: {message}")
         graph[name] = check_header(name, text, say)
         lines = text.count("\n")
-        if lines > MAX_LINES:
-            say(f"{lines} lines, more than {MAX_LINES}: split it by idea")
-        elif lines > WARN_LINES:
+        limit = MAX_BODIES if is_bodies(name) else MAX_LINES
+        if lines > limit:
+            say(f"{lines} lines, more than {limit}: split it by idea")
+        elif lines > WARN_LINES and not is_bodies(name):
             warnings.append(f"include/zarrpoint/{name}: {lines} lines: is it two ideas?")
     errors += [f"include cycle: {' -> '.join(cycle)}" for cycle in cycles(graph)]
     errors += room_errors(root, graph) + door_errors(base, graph)
@@ -116,15 +120,19 @@ def check(root):
 
 
 def room_of(name):
-    """The folder in which a header stands; its bodies belong to the same room."""
-    return name.replace(BODIES, "/").rpartition("/")[0]
+    """The folder in which a header stands."""
+    return name.rpartition("/")[0]
+
+
+def is_bodies(name):
+    return BODIES.fullmatch(name) is not None
 
 
 def headers_of_rooms(graph):
     """{room: how many headers it has}; bodies and kernels count with theirs."""
     stems = {}
     for name in graph:
-        if BODIES not in name and room_of(name):
+        if not is_bodies(name) and room_of(name):
             stems.setdefault(room_of(name), set()).add(Path(name).stem)
     return {room: len(found) for room, found in stems.items()}
 
@@ -154,31 +162,46 @@ def door_errors(base, graph):
 
 
 def bodies_errors(base):
-    """Each x_impl.hpp is included by one header, behind all of its code, and by one unit of
-    compiled/; by no other file, so that a program has each body once."""
-    bodies = {p.relative_to(base).as_posix(): ([], []) for p in base.rglob("*_impl.hpp")}
-    errors = []
-    for path in sorted(base.rglob("*.[hc]pp")):
-        name = path.relative_to(base).as_posix()
-        code = COMMENT.sub("", path.read_text(encoding="utf-8"))
+    """A file of bodies names their headers, each in a line of dashes, stands in one unit of compiled/, and
+    is included behind ZARRPOINT_BODIES by doors and other bodies. Each door brings all that it needs."""
+    texts = {p.relative_to(base).as_posix(): p.read_text(encoding="utf-8") for p in base.rglob("*.[hc]*")}
+    graph = {name: [to.removeprefix("zarrpoint/") for _, to in INCLUDE.findall(COMMENT.sub("", text))] for name, text in texts.items()}
+    errors, holds = [], {}
+    for file in filter(is_bodies, texts):
+        of = [name if "/" in name else f"{room_of(file)}/{name}" for name in BODIES_OF.findall(texts[file])]
+        if not of:
+            errors.append(f"include/zarrpoint/{file}: does not say whose bodies these are")
+        for header in of:
+            if header not in graph[file]:
+                errors.append(f"include/zarrpoint/{file}: has bodies of {header}, which it does not include")
+            if holds.setdefault(header, file) != file:
+                errors.append(f"include/zarrpoint/{file}: bodies of {header} stand in {holds[header]}, too")
+        units = [name for name, own in graph.items() if name.endswith(".cpp") and file in own]
+        if len(units) != 1:
+            errors.append(f"include/zarrpoint/{file}: stands in {units or 'no unit'}, not in one")
+    for name, text in texts.items():
+        code, is_door = COMMENT.sub("", text), "/" not in name or name == KERNELS
         where = code.rfind("#if ZARRPOINT_BODIES")
         if where >= 0 and not 0 <= code.find("<zarrpoint/core/config.hpp>") < where:
             errors.append(f"include/zarrpoint/{name}: ZARRPOINT_BODIES without core/config.hpp")
-        for match in INCLUDE.finditer(code):
-            target = match[2][len("zarrpoint/") :]
-            if target not in bodies:
-                continue
-            bodies[target][path.suffix == ".cpp"].append(name)
-            home, _, part = target.rpartition(BODIES)
-            if path.suffix == ".hpp" and (home != room_of(name) or not part.startswith(f"{path.stem}_")):
-                errors.append(f"include/zarrpoint/{name}: its bodies stand in impl/{path.stem}_impl.hpp")
-            if path.suffix == ".hpp" and not 0 <= where < match.start():
-                errors.append(f"include/zarrpoint/{name}: includes {target}, the bodies of another")
-    for target, (headers, units) in bodies.items():
-        if len(headers) != 1 or len(units) != 1:
-            errors.append(f"include/zarrpoint/{target}: these bodies come with {headers or 'no header'}"
-                          f" and {units or 'no unit'}, not with one of each")  # fmt: skip
+        for to in [] if name.endswith(".cpp") else filter(is_bodies, graph[name]):
+            if not (is_door or is_bodies(name)) or not 0 <= where < code.find(f"<zarrpoint/{to}>"):
+                errors.append(f"include/zarrpoint/{name}: includes {to}; doors and bodies do so, at their end")
+        if is_door:
+            reached = reached_from(graph, [name])
+            lacks = {holds[to] for to in reached if to in holds} - reached
+            errors += [f"include/zarrpoint/{name}: does not bring {file}" for file in sorted(lacks)]
     return errors
+
+
+def reached_from(graph, names):
+    """All that these headers include, and themselves."""
+    found, left = set(), list(names)
+    while left:
+        if (name := left.pop()) not in found:
+            found.add(name)
+            left += graph.get(name, [])
+    return found
 
 
 def check_header(name, text, say):
@@ -282,11 +305,12 @@ HEAD = (
     "namespace zarrpoint {{ inline namespace v0 {{ }}}}\n"
 )
 DOOR = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: y\n#pragma once\n{}\n"
+BRINGS = "#if ZARRPOINT_BODIES\n#include <zarrpoint/exec/bodies.hpp>\n#endif\n"
 ROWS = "".join(f"| `{room}/` | x |\n" for room in ("core", "codec/bytes_to_bytes", "codec/kit", "store", "exec"))
 GOOD = {
     "docs/design.md": ROWS,
     "include/zarrpoint/all.hpp": DOOR.format("".join(
-        f"#include <zarrpoint/{n}.hpp>\n" for n in ("core/a", "codec/bytes_to_bytes/zstd", "codec/kit/k", "store/s", "exec/e"))),
+        f"#include <zarrpoint/{n}.hpp>\n" for n in ("core/a", "core/config", "codec/bytes_to_bytes/zstd", "codec/kit/k", "store/s", "exec/e"))) + BRINGS,
     "include/zarrpoint/codec/kit/k.hpp": HEAD.format("#include <zarrpoint/core/a.hpp>"),
     "include/zarrpoint/version.hpp": HEAD.format("#define ZARRPOINT_VERSION_MAJOR 1"),
     "include/zarrpoint/core/a.hpp": HEAD.format("#include <vector>"),
@@ -296,10 +320,10 @@ GOOD = {
     "include/zarrpoint/store/s.hpp": HEAD.format("") + "#include <zarrpoint/store/s_part.hpp>\n",
     "include/zarrpoint/store/s_part.hpp": HEAD.format("#include <zarrpoint/store/s.hpp>"),
     "include/zarrpoint/core/config.hpp": HEAD.format("#define ZARRPOINT_BODIES 1"),
-    "include/zarrpoint/exec/e.hpp": HEAD.format("#include <zarrpoint/core/config.hpp>")
-    + "#if ZARRPOINT_BODIES\n#include <zarrpoint/exec/impl/e_impl.hpp>\n#endif\n",
-    "include/zarrpoint/exec/impl/e_impl.hpp": HEAD.format("#include <zarrpoint/exec/e.hpp>"),
-    "include/zarrpoint/compiled/all.cpp": HEAD.format("#include <zarrpoint/exec/impl/e_impl.hpp>"),
+    "include/zarrpoint/exec/e.hpp": HEAD.format(""),
+    "include/zarrpoint/exec/bodies.hpp": HEAD.format("#include <zarrpoint/exec/e.hpp>\n// -------- e.hpp"),
+    "include/zarrpoint/compiled/all.cpp": HEAD.format("#include <zarrpoint/exec/bodies.hpp>"),
+    "tests/exec/e_test.cpp": HEAD.format("#include <zarrpoint/exec/e.hpp>"),
 }
 
 
@@ -330,11 +354,13 @@ BREACHES = [
     ("namespace", {"include/zarrpoint/core/a.hpp": "// SPDX-FileCopyrightText: x\n"
                    "// SPDX-License-Identifier: y\n#pragma once\nint x;\n"}, "declares something outside"),
     ("bodies of no macro", breach("exec/b.hpp", "#if ZARRPOINT_BODIES\n#endif"), "without core/config"),
-    ("bodies of another", breach("exec/b.hpp", "#include <zarrpoint/core/config.hpp>\n#if ZARRPOINT_BODIES\n#endif\n"
-     "#include <zarrpoint/exec/impl/e_impl.hpp>"), "not with one of each"),
-    ("bodies elsewhere", breach("exec/b.hpp", "#include <zarrpoint/core/config.hpp>\n#if ZARRPOINT_BODIES\n#endif\n"
-     "#include <zarrpoint/exec/impl/e_impl.hpp>"), "its bodies stand in impl/b_impl.hpp"),
+    ("bodies in a room", breach("exec/b.hpp", "#include <zarrpoint/core/config.hpp>\n" + BRINGS), "doors and bodies do so"),
+    ("bodies before code", {"include/zarrpoint/all.hpp": GOOD["include/zarrpoint/all.hpp"].replace("#if ZARRPOINT_BODIES\n", "")}, "at their end"),
     ("bodies of no unit", {"include/zarrpoint/compiled/all.cpp": HEAD.format("")}, "no unit"),
+    ("bodies of nobody", {"include/zarrpoint/exec/bodies.hpp": HEAD.format("#include <zarrpoint/exec/e.hpp>")}, "whose bodies"),
+    ("bodies of another", {"include/zarrpoint/exec/bodies.hpp": HEAD.format("// -------- f.hpp")}, "which it does not include"),
+    ("bodies twice", {"include/zarrpoint/exec/more_bodies.hpp": HEAD.format("#include <zarrpoint/exec/e.hpp>\n// -------- e.hpp")}, ", too"),
+    ("bodies that a door lacks", breach("exec/b.hpp", "#include <zarrpoint/exec/e.hpp>"), "does not bring exec/bodies.hpp"),
     ("code in a door", {"include/zarrpoint/more.hpp": HEAD.format("")}, "includes only"),
     ("behind no door", breach("core/b.hpp", "") | {"include/zarrpoint/more.hpp": DOOR.format("")}, "behind no door"),
     ("room not told", breach("codec/new/b.hpp", ""), "no row for the room codec/new/"),

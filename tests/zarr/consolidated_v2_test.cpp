@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/zarr/v2/consolidated_v2.hpp>
+#include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include "json_input.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/zarr/fill_number.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/zarr/codec_specs.hpp>
-#include <zarrpoint/zarr/fill_number.hpp>
+#include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 

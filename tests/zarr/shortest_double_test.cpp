@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/zarr/json/shortest_double.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/zarr/v2/v2_filters.hpp>
+#include <zarrpoint/zarr/v2/v2_codecs.hpp>
 
 #include "json_input.hpp"
 

@@ -4,8 +4,8 @@
 // `zarrpoint convert`: the same arrays in another format.
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/checkpoint/glob.hpp>
-#include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>

@@ -6,7 +6,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed.hpp>
-#include <zarrpoint/interop/torch/document_value.hpp>
+#include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/megatron.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>

@@ -3,7 +3,7 @@
 
 // The command `zarrpoint`: parses the command line and calls one of the commands.
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/lists/all_codecs.hpp>
 #if defined(ZARRPOINT_CLI_ZFP)

@@ -4,8 +4,8 @@
 
 // What is written to standard output.
 
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 

@@ -7,7 +7,6 @@
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/torch/document_value.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 
 #include "text.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rename.hpp"
 
-#include <zarrpoint/checkpoint/glob.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
 
 #include <cstddef>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <zarrpoint/dcp.hpp>
 #include <zarrpoint/distributed/load/open_sharded.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
-#include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/megatron.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>

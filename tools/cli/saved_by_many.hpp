@@ -6,7 +6,7 @@
 // them have in common.
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>

@@ -6,7 +6,7 @@
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
-#include <zarrpoint/store/zip/zip_directory.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
 
 #include "files.hpp"
 #include "looks.hpp"

@@ -5,7 +5,6 @@
 // Whatever holds named arrays, seen in one way.
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -13,7 +12,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include "element_text.hpp"
 

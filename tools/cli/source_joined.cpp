@@ -4,7 +4,7 @@
 // A model in several files, safetensors or of torch.save, by the index that Hugging Face writes
 // beside them.
 
-#include <zarrpoint/interop/hierarchy/shown_names.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
 #include "files.hpp"

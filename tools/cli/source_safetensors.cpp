@@ -5,7 +5,7 @@
 
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
-#include <zarrpoint/store/base/memory_blob.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 
 #include "files.hpp"
 #include "looks.hpp"

@@ -7,10 +7,9 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/interop/hierarchy/shown_names.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

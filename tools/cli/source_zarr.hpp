@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
-#include <zarrpoint/checkpoint/verify/consolidated_documents.hpp>
+#include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
 #include "source.hpp"

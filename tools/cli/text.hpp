@@ -4,7 +4,7 @@
 
 // Text for people: names from files made harmless, numbers made short.
 
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -67,10 +67,10 @@ def public_names(folder):
 
     def add(element, name):
         location = element.find("location")
-        header = location.get("file") if location is not None else ""
+        header = location.get("declfile") or location.get("file") if location is not None else ""
         plain = name.removeprefix("zarrpoint::")
         if "/" in header and "detail" not in name.split("::") and "<" not in name and not plain.startswith(("operator", "type_handler::")):
-            key = (plain, header.replace("/impl/", "/").replace("_impl.hpp", ".hpp"))
+            key = (plain, header)
             names[key] = names.get(key, False) or documented(element)
 
     for path in sorted(Path(folder).glob("*.xml")):

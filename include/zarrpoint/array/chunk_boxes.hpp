@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <iterator>
@@ -71,7 +70,3 @@ class chunk_boxes {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/chunk_boxes_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +24,3 @@ struct compaction {
 result<compaction> compact(const array& of);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/compact_impl.hpp>
-#endif

@@ -4,12 +4,10 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/hierarchy/node_walk.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/group_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <memory>
 #include <optional>
@@ -138,7 +136,3 @@ class group {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/group_impl.hpp>
-#endif

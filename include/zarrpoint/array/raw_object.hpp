@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <optional>
 
@@ -18,7 +17,3 @@ result<std::optional<raw_object>> find_raw(const array_state& of, const dims& ob
                                            const context& how, const read_options& options);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/raw_object_impl.hpp>
-#endif

@@ -8,8 +8,7 @@
 #include <zarrpoint/array/write/write_operation.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/exec/memory_bound_for.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -134,7 +133,3 @@ class rectilinear_array {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/rectilinear_impl.hpp>
-#endif

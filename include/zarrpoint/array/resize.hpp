@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/host_values.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/array/value_transfer.hpp>
 
 #include <cstddef>
 
@@ -45,7 +44,3 @@ template <class T>
   }
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/resize_impl.hpp>
-#endif

@@ -8,8 +8,7 @@
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/sort_numbers.hpp>
+#include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
@@ -98,7 +97,3 @@ class sparse_read {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/impl/sparse_read_impl.hpp>
-#endif

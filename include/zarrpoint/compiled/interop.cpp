@@ -5,21 +5,8 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
-#include <zarrpoint/interop/dlpack/impl/dlpack_abi_impl.hpp>
-#include <zarrpoint/interop/dlpack/impl/dlpack_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_convert_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_input_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_stack_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>
-#include <zarrpoint/interop/pickle/impl/pickle_writer_impl.hpp>
-#include <zarrpoint/interop/safetensors/impl/safetensors_header_impl.hpp>
-#include <zarrpoint/interop/safetensors/impl/safetensors_impl.hpp>
-#include <zarrpoint/interop/torch/impl/document_keys_impl.hpp>
-#include <zarrpoint/interop/torch/impl/document_value_impl.hpp>
-#include <zarrpoint/interop/torch/impl/legacy_file_impl.hpp>
-#include <zarrpoint/interop/torch/impl/pickled_numpy_impl.hpp>
-#include <zarrpoint/interop/torch/impl/torch_document_impl.hpp>
-#include <zarrpoint/interop/torch/impl/torch_file_impl.hpp>
-#include <zarrpoint/interop/torch/impl/torch_tensor_impl.hpp>
-#include <zarrpoint/interop/torch/impl/torch_writer_impl.hpp>
+#include <zarrpoint/interop/dlpack/bodies.hpp>
+#include <zarrpoint/interop/pickle/bodies.hpp>
+#include <zarrpoint/interop/safetensors/bodies.hpp>
+#include <zarrpoint/interop/torch/document_bodies.hpp>
+#include <zarrpoint/interop/torch/file_bodies.hpp>

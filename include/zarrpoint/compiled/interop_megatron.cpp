@@ -5,10 +5,5 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
-#include <zarrpoint/interop/megatron/impl/listed_object_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_directory_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_rules_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/torch_dist_loader_impl.hpp>
-#include <zarrpoint/interop/megatron/impl/torch_dist_saver_impl.hpp>
+#include <zarrpoint/interop/megatron/directory_bodies.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_bodies.hpp>

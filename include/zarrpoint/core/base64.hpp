@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -38,7 +37,3 @@ std::string to_base64(bytes_view from);
 std::optional<std::string> from_base64(std::string_view text);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/impl/base64_impl.hpp>
-#endif

@@ -16,9 +16,9 @@
 /// For programming errors inside the library only; hostile input is always a `result`.
 #define ZARRPOINT_ASSERT(condition) assert(condition)
 
-// The two forms of the library. Header-only: a header brings the bodies of what it declares, which
-// stand in `x_impl.hpp`. Compiled (ZARRPOINT_COMPILED is defined for all units of a program, as the
-// target zarrpoint::compiled does): a header only declares, and the bodies are compiled once, in
+// The two forms of the library. Header-only: a door brings the bodies of what it declares, which
+// stand in `bodies.hpp` of each room. Compiled (ZARRPOINT_COMPILED is defined for all units of a
+// program, as zarrpoint::compiled does): a door only declares, and the bodies are compiled once, in
 // the library's own units or in the one that defines ZARRPOINT_IMPLEMENTATION. Neither a signature
 // nor a layout depends on the form, so that units of both link together. NO_KEY stands before
 // virtual functions: header-only, a class without a key function emits nothing where nobody uses

@@ -67,6 +67,65 @@ std::string to_string(const error& failure);
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/impl/error_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The failure of a `result`: a pointer to an `error`, and null for a success. Every call that can
+/// fail has code for both, so a success is one word, and a failure that is passed on is a pointer
+/// that moves. Nothing here throws: of an error for which there is no memory the code is left, and
+/// the text `no memory`.
+class failure_box {
+ public:
+  failure_box() noexcept = default;
+  failure_box(error&& failure) noexcept : at_(keep(failure)) {}
+  failure_box(const failure_box& other) noexcept : at_(other.at_) {
+    if (owns()) at_ = copy(*at_);
+  }
+  failure_box(failure_box&& other) noexcept : at_(other.at_) {
+    if (owns()) other.at_ = mark(at_->code, spent);
+  }
+  failure_box& operator=(failure_box other) noexcept {
+    error* const mine = at_;
+    at_ = other.at_;
+    other.at_ = mine;
+    return *this;
+  }
+  ~failure_box() {
+    if (owns()) drop(at_);
+  }
+
+  explicit operator bool() const noexcept { return at_ != nullptr; }
+
+  // What results assert; not each for itself, since its text would have the name of its type.
+  void must_be_there() const noexcept { ZARRPOINT_ASSERT(at_ != nullptr); }
+  void must_be_none() const noexcept { ZARRPOINT_ASSERT(at_ == nullptr); }
+
+  /// The error, which must be there; its code alone when it was moved.
+  const error& get() const noexcept { return owns() ? *at_ : told(at_); }
+  operator error() && noexcept { return take(); }
+  error take() noexcept;
+
+  /// As `error::at`.
+  void at(std::string_view context) noexcept;
+
+ private:
+  // Pointers to nothing: a code, and what became of its error.
+  static constexpr std::uintptr_t spent = 1;      ///< moved away
+  static constexpr std::uintptr_t no_memory = 2;  ///< there was none for it
+  static constexpr std::uintptr_t codes = 16;
+  static_assert(static_cast<std::uintptr_t>(errc::replaced) < codes);
+  static error* mark(errc code, std::uintptr_t why) noexcept {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<error*>(4 * (static_cast<std::uintptr_t>(code) % codes) + why);
+  }
+  bool owns() const noexcept { return reinterpret_cast<std::uintptr_t>(at_) >= 4 * codes; }
+
+  // Cold, so that what leads to them is small, and not in the way of what succeeds.
+  [[gnu::cold, gnu::returns_nonnull]] static error* keep(error& failure) noexcept;
+  [[gnu::cold, gnu::returns_nonnull]] static error* copy(const error& failure) noexcept;
+  [[gnu::cold]] static void drop(error* failure) noexcept;
+  [[gnu::cold]] static const error& told(const error* marked) noexcept;
+
+  error* at_ = nullptr;
+};
+
+}}}  // namespace zarrpoint::v0::detail

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -133,7 +131,3 @@ struct node::member {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/impl/node_impl.hpp>
-#endif

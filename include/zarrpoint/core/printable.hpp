@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -18,7 +16,3 @@ std::string printable(std::string_view text, std::size_t max_bytes);
 std::string in_quotes(std::string_view name);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/impl/printable_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/failure_box.hpp>
 
 #include <cstdio>
 #include <cstdlib>

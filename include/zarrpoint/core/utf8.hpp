@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -71,7 +69,3 @@ bool append_code_point(std::string& text, char32_t code_point);
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/impl/utf8_impl.hpp>
-#endif

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/cuda/kernels/cast.cuh>
 #include <zarrpoint/cuda/kernels/crc32c.cuh>
 #include <zarrpoint/cuda/kernels/kernel_table.hpp>
@@ -22,3 +22,8 @@ inline const kernel_table& kernels() noexcept {
 }
 
 }}}  // namespace zarrpoint::v0::cuda
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/checksum/bodies.hpp>
+#include <zarrpoint/memory/bodies.hpp>
+#endif

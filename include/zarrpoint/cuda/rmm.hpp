@@ -5,7 +5,6 @@
 // The containers of RMM, known by their members: no header of RMM is included here.
 
 #include <zarrpoint/cuda/runtime/current_device.hpp>
-#include <zarrpoint/cuda/runtime/device_of.hpp>
 #include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/handler/base/concepts.hpp>
 

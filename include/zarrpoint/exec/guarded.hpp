@@ -35,7 +35,3 @@ auto guarded(F&& f) -> std::invoke_result_t<F> {
 }
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/exec/impl/guarded_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/executor.hpp>
 
 #include <memory>
@@ -52,7 +51,3 @@ class thread_pool {
 static_assert(executor<thread_pool::executor_type>);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/exec/impl/thread_pool_impl.hpp>
-#endif

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/memory/element_source.hpp>
@@ -225,5 +225,4 @@ struct single_leaves {
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/handler/device_leaf.hpp>
-#include <zarrpoint/handler/impl/leaf_impl.hpp>
 #endif

@@ -4,12 +4,11 @@
 
 // Elements of any memory space to the host and back: written once, against the concepts.
 
-#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/packed_rows.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 

@@ -6,7 +6,7 @@
 // the host, by NVIDIA's libcufile. The library is looked for at run time; where it is missing, or
 // does not take the file or the device, everything is loaded as `checkpoint::load_into` does it.
 
-#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
@@ -17,7 +17,6 @@
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <dlfcn.h>

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/communicate/message_header.hpp>
 #include <zarrpoint/distributed/communicate/point_to_point.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
@@ -55,7 +54,3 @@ class buffer {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/impl/buffer_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 
@@ -18,7 +17,3 @@ void byteswap_copy(mutable_bytes to, bytes_view from, std::size_t scalar_size);
 void byteswap_elements(mutable_bytes data, std::size_t scalar_size);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/impl/byteswap_impl.hpp>
-#endif

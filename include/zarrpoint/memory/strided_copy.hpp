@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/loop_nest.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/memory/transpose_block.hpp>
@@ -42,7 +41,3 @@ bool all_equal(const host_view& of, bytes_view element);
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/impl/strided_copy_impl.hpp>
-#endif

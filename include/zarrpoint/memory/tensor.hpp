@@ -74,7 +74,3 @@ class tensor {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/impl/tensor_impl.hpp>
-#endif

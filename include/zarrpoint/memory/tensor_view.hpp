@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/memory_space.hpp>

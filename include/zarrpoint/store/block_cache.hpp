@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/cache_options.hpp>
+#include <zarrpoint/store/cache_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -94,7 +93,3 @@ class block_cache {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/impl/block_cache_impl.hpp>
-#endif

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/cache_options.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,6 +15,19 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// What a `cache_store` may hold.
+struct cache_options {
+  std::size_t bytes = std::size_t{256} << 20;      ///< of all cached blocks; 0 caches nothing
+  std::size_t block_bytes = std::size_t{1} << 20;  ///< what is read at a time; at least 4096
+};
+
+/// What a `cache_store` did so far, in blocks.
+struct cache_counts {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::size_t bytes = 0;  ///< held now
+};
 
 namespace detail {
 class block_cache;
@@ -77,7 +90,3 @@ class cache_store {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/impl/cache_store_impl.hpp>
-#endif

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/file/file_blob.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 
 #include <sys/stat.h>
@@ -54,7 +53,3 @@ result<stored_place> zip_place(const std::string& path, const place_use& use,
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/impl/place_impl.hpp>
-#endif

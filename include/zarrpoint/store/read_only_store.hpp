@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -43,7 +42,3 @@ struct read_only_file_scheme {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/impl/read_only_store_impl.hpp>
-#endif

@@ -2,15 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/url.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/file/file_options.hpp>
 
 #include <concepts>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// A store and a key in it.
+struct stored_place {
+  any_store store;
+  store_key key;
+  std::string format{};  ///< that holds it, as people call it; empty for Zarr itself
+};
+
+/// What a place is opened for.
+struct place_use {
+  bool write = false;  ///< to publish there: the place need not exist
+  bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
+  /// To read: what a store may take for what it keeps of its own documents, `limits::memory`.
+  std::uint64_t memory = UINT64_MAX;
+  link_scope links = link_scope::none;  ///< to read: which symbolic links are followed
+};
 
 /// What opens the URLs of one scheme: a type with `name`, the scheme in lower case, and `open`.
 template <class S>
@@ -33,7 +52,3 @@ struct zip_scheme {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/impl/schemes_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -44,7 +43,3 @@ struct named_node {
 result<named_node> parse_named(const node& value, std::string_view also = "name");
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/codec_specs_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
@@ -52,7 +51,3 @@ result<node> data_type_to_node(const dtype& type);
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/data_type_impl.hpp>
-#endif

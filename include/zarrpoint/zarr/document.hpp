@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -54,7 +53,3 @@ result<void> check_writable(const node& value, std::size_t levels = 48);
 result<void> check_writable_attributes(const node& attributes);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/document_impl.hpp>
-#endif

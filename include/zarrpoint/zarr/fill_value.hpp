@@ -3,12 +3,13 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/record.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -64,6 +65,21 @@ result<node> fill_value_to_node(const fill_value& fill, const dtype& type, int z
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/fill_value_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// The fill values of numbers, as the bits of one and as JSON (Zarr v3 data types, "Fill value";
+// v2.0 "Fill value encoding").
+
+std::uint64_t load_native(const std::byte* from, std::size_t size);
+void store_native(std::byte* to, std::uint64_t bits, std::size_t size);
+
+/// A date or a span of time: its count of units, or "NaT".
+result<std::uint64_t> parse_time_fill(const node& value);
+
+/// Writes the element that `value` says to `to`, in native byte order.
+result<void> parse_number_fill(const node& value, const dtype& type, int zarr_format,
+                               std::byte* to);
+
+result<node> number_fill_to_node(const std::byte* from, const dtype& type, int zarr_format);
+
+}}}  // namespace zarrpoint::v0::detail

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/group_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -40,7 +38,3 @@ result<node> to_v3(const group_metadata& group);
 result<node> to_v3(group_metadata&& group);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/metadata_v3_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <string_view>
@@ -24,7 +23,3 @@ result<void> check_node_name(std::string_view name);
 result<void> check_node_path(std::string_view path);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/impl/node_name_impl.hpp>
-#endif

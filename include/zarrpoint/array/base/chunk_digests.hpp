@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -47,7 +45,3 @@ class chunk_digests {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/base/impl/chunk_digests_impl.hpp>
-#endif

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <zarrpoint/codec/base/table.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/stop.hpp>
 #include <zarrpoint/memory/resource.hpp>
-#include <zarrpoint/store/table.hpp>
-#include <zarrpoint/zarr/json/json_limits.hpp>
+#include <zarrpoint/store/registry.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -74,8 +73,6 @@ inline memory_resource& resource_of(const context& how) noexcept {
 
 }  // namespace detail
 
-}}  // namespace zarrpoint::v0
+const context& default_context();
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/base/impl/context_impl.hpp>
-#endif
+}}  // namespace zarrpoint::v0

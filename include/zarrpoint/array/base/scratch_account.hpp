@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <atomic>
 #include <cstddef>
 
@@ -45,7 +43,3 @@ void drop_idle_scratch(const context& how) noexcept;
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/base/impl/scratch_account_impl.hpp>
-#endif

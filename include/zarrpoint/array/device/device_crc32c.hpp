@@ -7,10 +7,9 @@
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/device/device_buffer.hpp>
 #include <zarrpoint/memory/device/device_source.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +48,3 @@ result<std::uint32_t> device_crc32c(const tensor_view<Space>& of, const context&
 }
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/device/impl/device_crc32c_impl.hpp>
-#endif

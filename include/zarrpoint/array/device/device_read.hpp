@@ -4,8 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/device/byte_planes.hpp>
-#include <zarrpoint/array/device/flipped_order.hpp>
+#include <zarrpoint/array/device/device_decoding.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
@@ -15,7 +14,7 @@
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/device/device_delivery.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 
 #include <cstddef>
 #include <string>
@@ -64,7 +62,3 @@ std::string chunks_of_piece(const Array& of, const selection& whole, const box& 
 }
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/grid/impl/piece_grid_impl.hpp>
-#endif

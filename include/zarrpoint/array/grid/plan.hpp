@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 
 #include <array>
 #include <cstddef>
@@ -125,7 +123,3 @@ class box_plan {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/grid/impl/plan_impl.hpp>
-#endif

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
@@ -55,7 +53,3 @@ struct raw_rows {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/grid/impl/raw_rows_impl.hpp>
-#endif

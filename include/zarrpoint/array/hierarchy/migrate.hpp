@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/default_context.hpp>
-#include <zarrpoint/array/hierarchy/node_walk.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 
@@ -40,7 +38,3 @@ result<std::vector<std::string>> migrate_to_v3(const any_store& store, const sto
                                                const context& how = default_context());
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/hierarchy/impl/migrate_impl.hpp>
-#endif

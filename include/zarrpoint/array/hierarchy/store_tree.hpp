@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -76,7 +75,3 @@ result<void> rename_tree(const any_store& store, const store_key& from, const st
                          const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/hierarchy/impl/store_tree_impl.hpp>
-#endif

@@ -4,16 +4,13 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/read/shard_indexes.hpp>
-#include <zarrpoint/array/read/spare_scratch.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -21,6 +18,84 @@
 #include <memory>
 #include <string>
 #include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+class shard_index_cache;
+
+namespace detail {
+
+/// The shard indexes that the handles of an array keep from one read to the next. Nothing is made
+/// before the first is kept: most arrays are read once, or have no shards. Thread-safe.
+class shard_indexes {
+ public:
+  shard_indexes() = default;
+  /// Those of another array, of which none is kept yet.
+  shard_indexes(const shard_indexes&) noexcept {}
+  shard_indexes& operator=(const shard_indexes&) = delete;
+  ~shard_indexes();
+
+  /// Null until the first is kept.
+  shard_index_cache* get() const noexcept { return cache_.load(std::memory_order_acquire); }
+
+  /// For arrays with so large a budget of memory.
+  shard_index_cache& make(std::size_t budget);
+
+ private:
+  std::atomic<shard_index_cache*> cache_{nullptr};
+};
+
+}  // namespace detail
+
+class scratch_pool;
+
+namespace detail {
+
+/// The scratch memory that a read or write of a part of an array leaves for the next one, with the
+/// codecs' states: to make that of zstd takes a fifth of the time of a read of 64 KiB. One
+/// operation has it at a time; those beside it make their own. Thread-safe, and nobody waits.
+class spare_scratch {
+ public:
+  /// As much is kept at most.
+  static constexpr std::size_t most = std::size_t{1} << 20;
+
+  spare_scratch() = default;
+  /// That of another array, of which none is kept yet.
+  spare_scratch(const spare_scratch&) noexcept {}
+  spare_scratch& operator=(const spare_scratch&) = delete;
+
+  /// What was left, or null; null, too, where another thread is here at this moment.
+  std::shared_ptr<scratch_pool> take() noexcept;
+  /// Leaves as much of it as may be kept, in place of what was left before.
+  void leave(std::shared_ptr<scratch_pool> used) noexcept;
+
+ private:
+  std::atomic_flag busy_;
+  std::shared_ptr<scratch_pool> left_;
+};
+
+/// The scratch memory of one operation: the context's, or what an array keeps, or a new one.
+class array_scratch {
+ public:
+  /// `kept`: the array's, for a context that is its own; else null. It leaves its scratch memory
+  /// there if `again` is true, or if it found it there.
+  array_scratch(spare_scratch* kept, const context& how, bool again);
+  array_scratch(const array_scratch&) = delete;
+  array_scratch& operator=(const array_scratch&) = delete;
+  ~array_scratch();
+
+  const std::shared_ptr<scratch_pool>& pool() const noexcept { return pool_; }
+  scratch_pool* operator->() const noexcept { return pool_.get(); }
+  scratch_pool& operator*() const noexcept { return *pool_; }
+
+ private:
+  spare_scratch* kept_ = nullptr;
+  std::shared_ptr<scratch_pool> pool_;
+};
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -110,7 +185,3 @@ result<T> at_array(result<T> status, const array_state& of) {
 }
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/read/impl/array_state_impl.hpp>
-#endif

@@ -8,12 +8,9 @@
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/array/read/coalescing_blob.hpp>
 #include <zarrpoint/array/read/object_table.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
-#include <zarrpoint/array/read/window_store.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -162,7 +159,3 @@ class read_operation {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/read/impl/read_operation_impl.hpp>
-#endif

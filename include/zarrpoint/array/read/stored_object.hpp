@@ -9,14 +9,21 @@
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -59,8 +66,78 @@ struct stored_object {
                                                                codec_workspace& scratch);
 };
 
-}}}  // namespace zarrpoint::v0::detail
+/// Bytes of an object that will be read.
+struct byte_range {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/read/impl/stored_object_impl.hpp>
-#endif
+/// An object of which many small ranges are read: neighbours are joined, read in one call, and kept
+/// until each of them was asked for once.
+class coalescing_blob final : public blob {
+ public:
+  /// Ranges with less than this between them are joined: reading it costs less than another call.
+  static constexpr std::uint64_t max_gap = 16 * 1024;
+  /// The most bytes that ranges are joined to.
+  static constexpr std::uint64_t max_run = 1024 * 1024;
+
+  coalescing_blob(std::shared_ptr<const blob> base, std::vector<byte_range> ranges,
+                  memory_resource& from);
+
+  std::uint64_t size() const noexcept override { return base_->size(); }
+  std::string name() const override { return base_->name(); }
+  /// How many reads all ranges take.
+  std::size_t runs() const noexcept { return runs_.size(); }
+
+  ZARRPOINT_NO_KEY result<void> read(std::uint64_t offset, mutable_bytes into) const override;
+
+ private:
+  struct run {
+    std::mutex mutex;
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    std::size_t wanted = 0;  // ranges that were not asked for yet
+    buffer memory;
+  };
+
+  /// The run that holds a range whole.
+  run* find(std::uint64_t offset, std::uint64_t bytes) const;
+
+  std::shared_ptr<const blob> base_;
+  memory_resource& resource_;
+  std::vector<std::unique_ptr<run>> runs_;
+};
+
+/// A part of an object that is open, as an object of its own. The object outlives it.
+class window_blob final : public blob {
+ public:
+  window_blob(const blob& base, const shard_entry& part) : base_(base), part_(part) {}
+
+  std::uint64_t size() const noexcept override { return part_.size; }
+  std::string name() const override { return base_.name(); }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    return base_.read(part_.offset + offset, into);
+  }
+
+ private:
+  const blob& base_;
+  const shard_entry part_;
+};
+
+/// A store of one object, which is a part of another: a shard within a shard.
+class window_store {
+ public:
+  window_store(const blob& base, const shard_entry& part) : base_(&base), part_(part) {}
+
+  result<std::unique_ptr<blob>> open(const store_key&) const {
+    return detail::make_owned<blob, window_blob>(*base_, part_);
+  }
+  std::string describe(const store_key&) const { return base_->name(); }
+
+ private:
+  const blob* base_;
+  shard_entry part_;
+};
+
+}}}  // namespace zarrpoint::v0::detail

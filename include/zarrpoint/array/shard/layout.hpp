@@ -7,11 +7,10 @@
 #include <zarrpoint/array/shard/sharding_codec.hpp>
 #include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +67,3 @@ class array_layout {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/shard/impl/layout_impl.hpp>
-#endif

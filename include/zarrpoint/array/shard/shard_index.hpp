@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
@@ -66,7 +65,3 @@ class shard_index {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/shard/impl/shard_index_impl.hpp>
-#endif

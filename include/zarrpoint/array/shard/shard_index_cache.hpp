@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/shard/shard_index.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -143,7 +142,3 @@ class shard_index_cache {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/shard/impl/shard_index_cache_impl.hpp>
-#endif

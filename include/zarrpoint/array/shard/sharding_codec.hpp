@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/scratch_tensor.hpp>
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/shard/shard_parts.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -93,7 +92,3 @@ class array_codecs final : public codec_source {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/shard/impl/sharding_codec_impl.hpp>
-#endif

@@ -8,7 +8,6 @@
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/codec/base/chain.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -69,7 +68,3 @@ class chunk_encoder {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/write/impl/chunk_encoder_impl.hpp>
-#endif

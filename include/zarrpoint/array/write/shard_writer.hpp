@@ -7,7 +7,6 @@
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/write/chunk_encoder.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -109,7 +108,3 @@ class shard_writer {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/write/impl/shard_writer_impl.hpp>
-#endif

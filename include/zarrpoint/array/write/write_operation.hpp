@@ -10,7 +10,6 @@
 #include <zarrpoint/array/write/shard_writer.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -96,7 +95,3 @@ class write_operation {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/write/impl/write_operation_impl.hpp>
-#endif

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,8 +84,10 @@ result<commit_document> parse_commit_document(node from);
 
 }  // namespace detail
 
-}}  // namespace zarrpoint::v0
+/// The groups that a set of leaf names implies: every proper prefix, without the root, parents
+/// before children; and those of `empty`, which need hold no leaf. Errors: `invalid_argument` when
+/// a name is not a path of Zarr node names, is there twice, or is both a leaf and a group.
+result<std::set<std::string>> groups_of(std::span<const std::string_view> names,
+                                        std::span<const std::string> empty = {});
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/document/impl/commit_document_impl.hpp>
-#endif
+}}  // namespace zarrpoint::v0

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/checkpoint/document/stored_leaf.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/zarr/json/json_reader.hpp>
 
@@ -73,7 +73,3 @@ class commit_reader final : public json_member {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/document/impl/commit_reader_impl.hpp>
-#endif

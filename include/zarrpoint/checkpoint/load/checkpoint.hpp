@@ -2,25 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
-#include <zarrpoint/checkpoint/load/leaf_metadata.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
-#include <zarrpoint/checkpoint/load/wanted_spec.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
+#include <zarrpoint/store/base/any_store.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +33,20 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// What a checkpoint says about a leaf without reading its data.
+struct leaf_metadata {
+  std::string name;
+  std::string typestr;  ///< of the handler that saved it; empty when others wrote it
+  tensor_spec spec;
+  dims chunk_shape;  ///< the unit of reading
+  dims shard_shape;  ///< the unit of storage; the chunk's own when there are no shards
+  std::vector<codec_spec> codecs;  ///< of a chunk
+  std::optional<std::uint64_t>
+      stored_bytes{};  ///< of all its objects; nothing when others wrote it
+  int zarr_format = 3;
+  node attributes{};  ///< an object, or null for none
+};
 
 namespace detail {
 struct checkpoint_access;
@@ -395,6 +412,9 @@ result<checkpoint> open(const location& where, const Stores& stores) {
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/load/impl/checkpoint_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Says of a place that is not a hierarchy which ones lie beneath it: of eight at most.
+error name_hierarchies(error failure, const any_store& store, const std::string& place);
+
+}}}  // namespace zarrpoint::v0::detail

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/checkpoint/load/batch_request.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>

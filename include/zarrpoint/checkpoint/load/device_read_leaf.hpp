@@ -5,7 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <climits>
 

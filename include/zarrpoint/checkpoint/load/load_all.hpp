@@ -3,13 +3,13 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load/load_target.hpp>
+#include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/memory_bound_for.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-#include <zarrpoint/memory/packed_memory.hpp>
+#include <zarrpoint/memory/resource.hpp>
 
 #include <map>
 #include <string>

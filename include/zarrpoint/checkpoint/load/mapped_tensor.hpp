@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_class.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/array/array.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
@@ -62,7 +61,3 @@ class mapped_tensor {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/load/impl/mapped_tensor_impl.hpp>
-#endif

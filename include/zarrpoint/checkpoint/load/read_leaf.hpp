@@ -2,10 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array_class.hpp>
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/options.hpp>
+#include <zarrpoint/checkpoint/options.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
+
+#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -45,8 +52,38 @@ result<void> read_to_space(const array& from, const mutable_tensor_view<Space>& 
 
 }}}  // namespace zarrpoint::v0::detail
 
+namespace zarrpoint { inline namespace v0 {
+
+// What a load makes of what is stored: the dtype and the shape that its options ask for.
+
+class array;
+
+namespace detail {
+
+struct stored_leaf;
+
+/// The stored spec, but for the dtype and the shape that rules ask for. Errors: `shape_mismatch`
+/// for another rank, `unsupported` for a dtype that the stored one is not cast to.
+result<tensor_spec> wanted_spec(const array& source, std::string_view name,
+                                const load_options& options);
+
+/// The same with elements of `type`; an invalid one takes the stored type.
+result<tensor_spec> wanted_as(dtype type, const stored_leaf& leaf, const array& source,
+                              const load_options& options);
+
+/// The spec of a part, with the dtype that rules ask for.
+result<tensor_spec> wanted_part(const stored_leaf& leaf, const array& source, const selection& part,
+                                const load_options& options);
+
+/// Refuses another dtype, unless a cast is asked for. Errors: `dtype_mismatch`; `unsupported` where
+/// there is no such cast.
+result<void> check_type(dtype stored, dtype wanted, const load_options& options);
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
+
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/device/device_values.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
-#include <zarrpoint/checkpoint/load/impl/read_leaf_impl.hpp>
 #endif

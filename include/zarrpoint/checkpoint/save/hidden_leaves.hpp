@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 
 #include <cstddef>
@@ -29,7 +28,3 @@ class hidden_leaves {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/hidden_leaves_impl.hpp>
-#endif

@@ -4,12 +4,11 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -65,7 +64,3 @@ result<void> publish(publication& tree, const std::optional<owned_paths>& owned,
 result<std::vector<std::string>> paths_of_checkpoint(const any_store& root, const context& how);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/replace_impl.hpp>
-#endif

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 
@@ -80,7 +79,3 @@ pending<save_report> save_async(location where, std::vector<leaf_of<Registry>> l
 }
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/save_impl.hpp>
-#endif

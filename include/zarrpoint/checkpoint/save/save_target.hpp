@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -24,7 +23,3 @@ bool holds_commit(const node& document, bool is_attributes);
 result<bool> holds_commit(const any_store& root, const limits& limit);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/save_target_impl.hpp>
-#endif

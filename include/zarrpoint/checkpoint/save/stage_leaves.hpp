@@ -4,9 +4,8 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
-#include <zarrpoint/array/write/read_ahead.hpp>
+#include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/leaf.hpp>
@@ -266,7 +265,3 @@ result<staged_leaves> stage_leaves(std::span<const leaf> leaves, const save_opti
                                    const context& how);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/stage_leaves_impl.hpp>
-#endif

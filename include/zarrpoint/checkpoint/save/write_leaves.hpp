@@ -2,20 +2,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/options.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/checkpoint/save/write_leaf.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-// All planned leaves of a save, whatever layout they are part of.
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// One planned leaf: encode and write.
+
+/// What leaves become that are stored alike: they share it and all that is made of it, as most of a
+/// model's do.
+class planned_form {
+ public:
+  /// Its document, in each form that a save writes.
+  struct document_texts {
+    node document;
+    std::string compact;  ///< as it stands in the root's document
+    std::string pretty;   ///< as a file
+  };
+
+  explicit planned_form(array_metadata metadata) : metadata_(std::move(metadata)) {}
+  planned_form(const planned_form&) = delete;
+  planned_form& operator=(const planned_form&) = delete;
+
+  const array_metadata& metadata() const noexcept { return metadata_; }
+
+  /// Thread-safe, as `array_at` is. Errors: those of `array_document`.
+  result<const document_texts*> texts() const;
+
+  /// The array at `key`. All must be of one store and context.
+  result<array> array_at(const any_store& store, store_key key, const context& how) const;
+
+ private:
+  const array_metadata metadata_;
+  mutable std::mutex mutex_;  ///< of the one that makes them
+  mutable std::optional<document_texts> texts_;
+  mutable std::optional<array> first_;
+  mutable std::atomic<bool> has_texts_{false};  ///< they do not change any more
+  mutable std::atomic<bool> has_first_{false};
+};
+
+/// A leaf with all that is decided before its data are touched.
+struct planned_leaf {
+  const leaf* value;
+  const staged_leaf* early;  ///< null: it is read where it lives, when its turn comes
+  std::shared_ptr<const planned_form> form;
+  std::uint64_t bytes = 0;
+  /// The key that the array gets, where that is not the name of the leaf.
+  std::optional<store_key> key{};
+  bool elide_fill = false;  ///< of this leaf, whatever the options say
+  std::string_view kind{};  ///< empty: what the leaf says
+
+  const array_metadata& metadata() const noexcept { return form->metadata(); }
+};
+
+/// Encode and write one leaf. What it returns has the metadata in Zarr v2 only: in v3 it is the
+/// document of `planned.form`.
+result<leaf_record> write_leaf(const any_store& store, const planned_leaf& planned,
+                               const write_options& options, pin_times& pinned);
+
+// All planned leaves of a save, whatever layout they are part of.
 
 /// What one leaf took.
 struct written_leaf {
@@ -37,7 +101,3 @@ result<written_leaves> write_leaves(const any_store& store, std::span<const plan
                                     const write_options& options);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/write_leaves_impl.hpp>
-#endif

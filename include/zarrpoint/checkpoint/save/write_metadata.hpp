@@ -4,7 +4,6 @@
 
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -83,7 +82,3 @@ result<node::object> attributes_of_groups(const node::object& sorted,
                                           std::span<const std::string_view> leaves);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/save/impl/write_metadata_impl.hpp>
-#endif

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <string>
@@ -27,7 +26,3 @@ struct seal_report {
 result<seal_report> seal(const location& where, const context& how = default_context());
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/verify/impl/seal_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -15,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
-// The documents of a checkpoint of ours that other programs read, beside the commit document.
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// The documents of a checkpoint of ours that other programs read, beside the commit document.
 
 /// What is wrong with a document.
 struct document_finding {
@@ -46,8 +45,25 @@ result<std::vector<document_finding>> check_documents(const any_store& store,
                                                       const checkpoint_contents& contents,
                                                       const context& how);
 
-}}}  // namespace zarrpoint::v0::detail
+// Consolidated metadata of hierarchies that others wrote: copies of the nodes' documents, which
+// nobody keeps up to date.
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/verify/impl/stored_documents_impl.hpp>
-#endif
+/// How consolidated metadata differ from the documents of the nodes.
+struct consolidation_check {
+  std::vector<document_finding> findings;  ///< all of them faults
+  /// Arrays that the root's consolidated metadata name and that have no document of their own,
+  /// sorted by name, with the copy of it.
+  std::vector<stored_leaf> missing;
+};
+
+/// What is said of a leaf that is `missing`.
+error no_own_document();
+
+/// Compares the consolidated metadata of the root and of each group with the documents of the
+/// nodes beneath it. `contents` are those of `store`, by listing or not. Errors: `cancelled`, and
+/// those of a listing.
+result<consolidation_check> check_consolidated(const any_store& store,
+                                               const checkpoint_contents& contents,
+                                               const context& how);
+
+}}}  // namespace zarrpoint::v0::detail

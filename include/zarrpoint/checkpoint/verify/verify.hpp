@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/error.hpp>
 
 #include <cstddef>
@@ -81,7 +80,3 @@ struct verify_options {
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/verify/impl/verify_impl.hpp>
-#endif

@@ -5,11 +5,10 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/chunk_boxes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
-#include <zarrpoint/zarr/chunk_key.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstdint>
 #include <string>
@@ -47,7 +46,3 @@ result<std::uint64_t> verify_leaf(const array& from, leaf_verification& leaf, ve
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/verify/impl/verify_leaf_impl.hpp>
-#endif

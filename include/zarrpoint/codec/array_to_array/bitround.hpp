@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <array>
 #include <string_view>
@@ -39,7 +38,3 @@ struct bitround_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_array/impl/bitround_impl.hpp>
-#endif

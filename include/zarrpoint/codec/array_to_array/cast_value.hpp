@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/codec/kit/real_cast.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/codec/kit/real_number.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -54,7 +53,3 @@ struct cast_value_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_array/impl/cast_value_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 
 #include <optional>
@@ -57,7 +56,3 @@ struct reshape_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_array/impl/reshape_impl.hpp>
-#endif

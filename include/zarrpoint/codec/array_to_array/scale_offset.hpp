@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/kit/filter.hpp>
 #include <zarrpoint/codec/kit/real_number.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -56,7 +55,3 @@ struct scale_offset_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_array/impl/scale_offset_impl.hpp>
-#endif

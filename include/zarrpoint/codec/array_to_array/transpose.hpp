@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -36,7 +35,3 @@ struct transpose_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_array/impl/transpose_impl.hpp>
-#endif

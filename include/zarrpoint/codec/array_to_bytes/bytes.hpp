@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/memory/loop_nest.hpp>
 
@@ -88,7 +87,3 @@ std::string_view name_of(endian order);
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_bytes/impl/bytes_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <algorithm>
 #include <array>
@@ -67,7 +66,3 @@ struct packbits_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_bytes/impl/packbits_impl.hpp>
-#endif

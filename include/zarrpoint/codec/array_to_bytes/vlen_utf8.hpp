@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/vlen.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <string_view>
 
@@ -23,8 +22,20 @@ struct vlen_utf8_codec : detail::vlen_codec<vlen_utf8_codec> {
   static const char* check(std::string_view text);
 };
 
-}}  // namespace zarrpoint::v0
+/// The codec `vlen-bytes` of elements of type `bytes`: as `vlen-utf8`, for any bytes
+/// (zarr-extensions, "vlen-bytes"; numcodecs).
+struct vlen_bytes_codec : detail::vlen_codec<vlen_bytes_codec> {
+  static constexpr std::string_view name = "vlen-bytes";
+  static constexpr dtype_kind kind = dtype_kind::bytes;
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/array_to_bytes/impl/vlen_utf8_impl.hpp>
-#endif
+  static result<vlen_bytes_codec> from_configuration(const node& configuration) {
+    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
+    static_cast<void>(reader);
+    return vlen_bytes_codec{};
+  }
+  node configuration() const { return node::object{}; }
+
+  static const char* check(std::string_view) { return nullptr; }
+};
+
+}}  // namespace zarrpoint::v0

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 
 #include <concepts>
@@ -286,7 +285,3 @@ class any_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/any_codec_impl.hpp>
-#endif

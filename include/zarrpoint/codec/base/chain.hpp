@@ -3,12 +3,10 @@
 #pragma once
 
 #include <zarrpoint/codec/base/any_codec.hpp>
-#include <zarrpoint/codec/base/byte_size.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/base/source.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstdint>
@@ -17,6 +15,23 @@
 #include <span>
 #include <string>
 #include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What is known of the number of bytes between two codecs.
+struct byte_size {
+  std::uint64_t bound = UINT64_MAX;  ///< the most that our encoder makes
+  bool exact = false;                ///< never less
+
+  /// What a decoder may make: other encoders may need more than ours, by flushing small blocks.
+  std::uint64_t limit() const noexcept {
+    constexpr std::uint64_t slack = 64 * 1024;
+    if (exact || bound > (UINT64_MAX - slack) / 2) return bound;
+    return 2 * bound + slack;
+  }
+};
+
+}}}  // namespace zarrpoint::v0::detail
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -118,7 +133,3 @@ class codec_chain {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/chain_impl.hpp>
-#endif

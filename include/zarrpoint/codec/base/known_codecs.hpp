@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -111,7 +109,3 @@ inline constexpr codec_refusal refused_codecs[] = {
 std::string about_codec(std::string_view name);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/known_codecs_impl.hpp>
-#endif

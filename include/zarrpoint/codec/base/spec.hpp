@@ -4,8 +4,15 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
 
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -28,8 +35,50 @@ struct codec_spec {
 /// second, any number of the third.
 enum class codec_kind { array_to_array, array_to_bytes, bytes_to_bytes };
 
-}}  // namespace zarrpoint::v0
+/// The checked members of a codec's `configuration`, which is an object or null. Each getter gives
+/// nothing for a member that is absent and `invalid_argument` for one of another kind.
+class configuration_reader {
+ public:
+  /// Refuses what is not an object, and members not in `known`.
+  static result<configuration_reader> open(const node& configuration,
+                                           std::initializer_list<std::string_view> known);
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/spec_impl.hpp>
-#endif
+  const node* find(std::string_view key) const { return node_->find(key); }
+
+  result<std::optional<bool>> boolean(std::string_view key) const;
+  /// An integer of [`low`, `high`].
+  result<std::optional<std::int64_t>> integer(std::string_view key, std::int64_t low,
+                                              std::int64_t high) const;
+  /// A string.
+  result<std::optional<std::string_view>> text(std::string_view key) const;
+
+ private:
+  explicit configuration_reader(const node& configuration) : node_(&configuration) {}
+
+  static error wrong(std::string_view key, std::string_view expected);
+
+  const node* node_;
+};
+
+/// A chain of codecs as options take it, or none: a braced list, `{{"bytes"}, {"zstd", 3}}`, or a
+/// vector. `{}` is unset.
+class codec_list {
+ public:
+  codec_list() = default;
+  codec_list(std::initializer_list<codec_spec> chain) : chain_(std::in_place, chain) {}
+  codec_list(std::vector<codec_spec> chain)  // NOLINT(google-explicit-constructor)
+      : chain_(std::move(chain)) {}
+
+  bool has_value() const noexcept { return chain_.has_value(); }
+  /// The chain; `has_value()` is required.
+  const std::vector<codec_spec>& operator*() const noexcept {
+    ZARRPOINT_ASSERT(has_value());
+    return *chain_;
+  }
+  const std::vector<codec_spec>* operator->() const noexcept { return &**this; }
+
+ private:
+  std::optional<std::vector<codec_spec>> chain_{};
+};
+
+}}  // namespace zarrpoint::v0

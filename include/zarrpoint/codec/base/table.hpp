@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 
@@ -66,7 +65,3 @@ struct codec_place {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/table_impl.hpp>
-#endif

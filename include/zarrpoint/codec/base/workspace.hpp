@@ -3,14 +3,16 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/resource.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -95,6 +97,28 @@ class codec_workspace {
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/base/impl/workspace_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// A dense tensor in the scratch memory of a workspace. Its strings, where it has strings, end with
+/// it; of other types nothing is initialised.
+class scratch_tensor {
+ public:
+  /// Errors: `out_of_range`, `resource_limit`.
+  static result<scratch_tensor> make(const tensor_spec& spec, codec_workspace& scratch,
+                                     std::size_t slot);
+
+  scratch_tensor(scratch_tensor&& other) noexcept;
+  scratch_tensor& operator=(scratch_tensor&&) = delete;
+  ~scratch_tensor() { std::destroy_n(first(), strings_); }
+
+  const mutable_host_view& view() const noexcept { return view_; }
+
+ private:
+  scratch_tensor() = default;
+  std::string* first() const noexcept { return reinterpret_cast<std::string*>(view_.data); }
+
+  mutable_host_view view_;
+  std::size_t strings_ = 0;
+};
+
+}}}  // namespace zarrpoint::v0::detail

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/blosc/blosc_decode.hpp>
 #include <zarrpoint/codec/blosc/blosc_encode.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 
 #include <array>
@@ -188,7 +187,3 @@ struct blosc_base {
 struct blosc_codec : detail::blosc_base<blosc_codec, detail::blosc_streams> {};
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/blosc_impl.hpp>
-#endif

@@ -6,7 +6,6 @@
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/kit/shuffle.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <algorithm>
@@ -168,7 +167,3 @@ class blosc_writer {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/blosc_encode_impl.hpp>
-#endif

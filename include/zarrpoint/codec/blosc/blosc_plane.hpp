@@ -4,9 +4,8 @@
 
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
-#include <zarrpoint/codec/blosc/zstd_literals_encode.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstddef>
@@ -38,7 +37,3 @@ result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,
                                  codec_workspace& scratch);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/blosc_plane_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <algorithm>
 #include <array>
@@ -123,7 +122,3 @@ class huffman_decoder {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/huffman_decode_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <array>
 #include <cstddef>
@@ -48,7 +47,3 @@ class backward_bits {
 std::optional<huffman_weights> read_huffman_weights(bytes_view from);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/huffman_weights_impl.hpp>
-#endif

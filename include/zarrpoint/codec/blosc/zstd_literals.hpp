@@ -3,21 +3,35 @@
 #pragma once
 
 #include <zarrpoint/codec/base/workspace.hpp>
+#include <zarrpoint/codec/blosc/blosc_frame.hpp>
+#include <zarrpoint/codec/blosc/huffman_encode.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
+
+#include <cstddef>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // zstd frames whose blocks are Huffman codes without matches (RFC 8878), as planes of exponents are
 // written: decoded here they are read half as fast again as by libzstd. What is not exactly so is
 // left to libzstd, and so is every verdict on damage.
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Decodes `frame`, which is all of a stream, if it is one of Huffman codes alone that makes
 /// exactly the bytes of `to`; false when it is not, and `to` may then hold anything.
 bool decode_zstd_literals(bytes_view frame, mutable_bytes to, codec_workspace& scratch);
 
-}}}  // namespace zarrpoint::v0::detail
+/// Where the streams of a block are made, before their sizes are known.
+struct streams_memory : blosc_memory {
+  using blosc_memory::blosc_memory;
+};
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/blosc/impl/zstd_literals_impl.hpp>
-#endif
+/// Writes `from`, of less than 4 GiB, as one zstd frame (RFC 8878) of Huffman codes without
+/// matches: as small as others for bytes that are unevenly frequent but follow no order, such as
+/// the exponents of weights, and the fastest to write and to read. Blocks that get no smaller are
+/// raw. The bytes do not depend on the processor. Errors: `out_of_range` when the frame does not
+/// fit into `to`; `resource_limit`.
+result<std::size_t> encode_zstd_literals(bytes_view from, mutable_bytes to,
+                                         codec_workspace& scratch,
+                                         huffman_kernel kernel = best_huffman_kernel());
+
+}}}  // namespace zarrpoint::v0::detail

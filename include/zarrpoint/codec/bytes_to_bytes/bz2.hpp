@@ -5,7 +5,7 @@
 // Opt in: include this header, link bzip2 (-lbz2), and use `default_codecs::with<bz2_codec>`.
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/stream_library.hpp>
 
 #include <bzlib.h>

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <string>
@@ -31,7 +30,3 @@ struct crc32c_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/bytes_to_bytes/impl/crc32c_codec_impl.hpp>
-#endif

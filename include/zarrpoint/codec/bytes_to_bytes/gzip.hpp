@@ -5,7 +5,7 @@
 // Opt in: include this header, link zlib, and use `default_codecs::with<gzip_codec, zlib_codec>`.
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/stream_library.hpp>
 
 #include <zlib.h>

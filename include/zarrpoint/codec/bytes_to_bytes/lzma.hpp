@@ -5,7 +5,7 @@
 // Opt in: include this header, link liblzma (-llzma), and use `default_codecs::with<lzma_codec>`.
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/lzma_filters.hpp>
 #include <zarrpoint/codec/kit/stream_library.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/kit/library_memory.hpp>
-#include <zarrpoint/core/config.hpp>
 
 // Contexts that allocate from a memory resource are in the static section of the interface.
 #if !defined(ZSTD_STATIC_LINKING_ONLY)
@@ -69,7 +68,3 @@ struct zstd_decoder : zstd_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/bytes_to_bytes/impl/zstd_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 
@@ -26,7 +25,3 @@ std::uint32_t fletcher32(bytes_view data) noexcept;
 std::uint32_t jenkins_lookup3(bytes_view data, std::uint32_t initial = 0) noexcept;
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/kit/impl/checksums_impl.hpp>
-#endif

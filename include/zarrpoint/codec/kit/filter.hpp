@@ -3,30 +3,68 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/kit/numpy_cast.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/byteswap.hpp>
+#include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// The arithmetic of NumPy, which the filters of numcodecs are defined by.
+
+/// Whether NumPy itself has the number type.
+bool is_numpy_number(const dtype& type);
+
+dtype float_of_size(std::size_t bytes);
+dtype integer_of_size(bool is_signed, std::size_t bytes);
+
+/// The type in which NumPy adds numbers of these types.
+dtype promote(const dtype& a, const dtype& b);
+
+/// A float as an integer as NumPy makes it on common processors: truncated, and the lowest bits of
+/// what is too large; no value is undefined.
+template <class To>
+To numpy_truncate(double value) {
+  constexpr double two31 = 0x1p31;
+  constexpr double two63 = 0x1p63;
+  if constexpr (sizeof(To) < 8 && !std::same_as<To, std::uint32_t>) {
+    const bool fits = value > -two31 - 1 && value < two31;
+    return static_cast<To>(fits ? static_cast<std::int32_t>(value) : INT32_MIN);
+  } else if constexpr (std::same_as<To, std::uint32_t>) {
+    if (value >= 2 * two31) return 0;
+    return static_cast<To>(value > -two31 - 1 ? static_cast<std::int64_t>(value) : INT32_MIN);
+  } else if constexpr (std::same_as<To, std::int64_t>) {
+    return value >= -two63 && value < two63 ? static_cast<To>(value) : INT64_MIN;
+  } else {
+    if (value >= 2 * two63) return 0;
+    if (value >= two63) return static_cast<To>(value);
+    return static_cast<To>(value >= -two63 ? static_cast<std::int64_t>(value) : INT64_MIN);
+  }
+}
+
+/// Casts dense runs of equal length as NumPy's `astype` does.
+result<void> numpy_cast(const mutable_host_view& to, const host_view& from);
+
 // What the array -> array codecs of numcodecs have in common: they see a chunk as one run of bytes,
 // which they look at as elements of a type of their own.
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A type as a filter names it: `<f8`, `|u1`, `u1`, `float64`.
 struct filter_dtype {
   dtype type;
   /// Whether the bytes of each element are taken in reverse: a chunk comes as little-endian
   /// elements, whatever the machine's order is, and `>` says otherwise. The mapping of Zarr v2
-  /// (zarr/v2/v2_filters.hpp) tells types in these words.
+  /// (zarr/v2/v2_codecs.hpp) tells types in these words.
   bool swapped = false;
   std::string text;
 
@@ -108,7 +146,3 @@ struct filter_types {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/kit/impl/filter_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
@@ -34,7 +33,3 @@ class library_memory {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/kit/impl/library_memory_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
@@ -10,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // Integers and floats of a type known at run time, without loss: what the codecs that change values
 // count with.
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// An integer or a float: `magnitude * 2^exponent` with a sign, or no number at all.
 struct real_number {
@@ -64,8 +65,26 @@ struct real_format {
 /// the hex digits of the bits of a float (Zarr v3 data types, "Fill value").
 result<std::uint64_t> read_real(const node& value, const real_format& format);
 
-}}}  // namespace zarrpoint::v0::detail
+// Numbers of one type as numbers of another, with every rule said (registered codec "cast_value").
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/kit/impl/real_number_impl.hpp>
-#endif
+enum class rounding : std::uint8_t {
+  nearest_even,
+  towards_zero,
+  towards_positive,
+  towards_negative,
+  nearest_away,
+};
+
+enum class out_of_range : std::uint8_t { refuse, clamp, wrap };
+
+struct cast_rules {
+  detail::rounding rounding = detail::rounding::nearest_even;
+  out_of_range beyond = out_of_range::refuse;
+};
+
+/// The bits of the number in another type, or nothing when the rules say that it has no place
+/// there.
+std::optional<std::uint64_t> cast_real(const real_number& value, const real_format& to,
+                                       const cast_rules& rules);
+
+}}}  // namespace zarrpoint::v0::detail

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/array_to_array/transpose.hpp>
 #include <zarrpoint/codec/array_to_bytes/bytes.hpp>
-#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
 #include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/blosc/blosc.hpp>
@@ -31,7 +30,3 @@ extern template struct codec_maker<blosc_codec>;
 #endif
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/lists/impl/default_codecs_impl.hpp>
-#endif

@@ -7,7 +7,7 @@
 #include <zarrpoint/codec/array_to_array/reshape.hpp>
 #include <zarrpoint/codec/array_to_array/scale_offset.hpp>
 #include <zarrpoint/codec/array_to_bytes/packbits.hpp>
-#include <zarrpoint/codec/array_to_bytes/vlen_bytes.hpp>
+#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/n5/n5_codec.hpp>
 #include <zarrpoint/codec/numcodecs/astype.hpp>
@@ -20,7 +20,6 @@
 #include <zarrpoint/codec/numcodecs/lz4_codec.hpp>
 #include <zarrpoint/codec/numcodecs/msgpack2.hpp>
 #include <zarrpoint/codec/numcodecs/numcodecs_packbits.hpp>
-#include <zarrpoint/codec/numcodecs/quantize.hpp>
 #include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
 #include <zarrpoint/codec/numcodecs/vlen_array.hpp>
 #include <zarrpoint/codec/pcodec/pcodec.hpp>

@@ -5,8 +5,7 @@
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/table.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -60,7 +59,3 @@ class n5_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/n5/impl/n5_codec_impl.hpp>
-#endif

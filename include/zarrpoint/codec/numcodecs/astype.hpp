@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <string_view>
 #include <vector>
@@ -31,7 +30,3 @@ struct astype_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/astype_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,7 +25,3 @@ struct base64_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/base64_codec_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/vlen.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -54,7 +53,3 @@ struct categorize_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/categorize_impl.hpp>
-#endif

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/checksums.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -129,7 +128,3 @@ struct jenkins_lookup3_codec : detail::checksum_codec<jenkins_lookup3_codec> {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/checksum_codecs_impl.hpp>
-#endif

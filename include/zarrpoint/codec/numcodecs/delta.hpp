@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstring>
 #include <string_view>
@@ -64,7 +63,3 @@ struct delta_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/delta_impl.hpp>
-#endif

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/numcodecs/object_rows.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <string>
@@ -91,7 +90,3 @@ struct json2_codec : detail::object_rows_codec<json2_codec> {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/json2_impl.hpp>
-#endif

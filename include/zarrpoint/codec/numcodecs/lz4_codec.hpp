@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/configuration.hpp>
-#include <zarrpoint/codec/kit/lz4_block.hpp>
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
+#include <zarrpoint/codec/kit/lz_blocks.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +30,3 @@ struct lz4_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/lz4_codec_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/filter.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <string_view>
 
@@ -32,7 +31,3 @@ struct numcodecs_packbits_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/numcodecs_packbits_impl.hpp>
-#endif

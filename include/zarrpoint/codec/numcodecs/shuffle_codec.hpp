@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/kit/shuffle.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -40,7 +39,3 @@ struct shuffle_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/shuffle_codec_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/kit/vlen.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <string>
@@ -28,7 +27,3 @@ struct vlen_array_codec : detail::vlen_codec<vlen_array_codec> {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/numcodecs/impl/vlen_array_impl.hpp>
-#endif

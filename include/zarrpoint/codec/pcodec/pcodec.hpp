@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 
 #include <cstdint>
@@ -46,7 +45,3 @@ struct pcodec_codec {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/codec/pcodec/impl/pcodec_impl.hpp>
-#endif

@@ -6,7 +6,7 @@
 // `default_codecs::with<zfp_codec, zfpy_codec>`.
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/base/configuration.hpp>
+#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/zfp/zfp_parameters.hpp>
 #include <zarrpoint/codec/zfp/zfp_stream.hpp>
 

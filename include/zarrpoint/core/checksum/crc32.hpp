@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 
@@ -24,7 +23,3 @@ std::uint32_t crc32_combine(std::uint32_t first, std::uint32_t second,
                             std::uint64_t second_size) noexcept;
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/checksum/impl/crc32_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstdint>
 
@@ -44,7 +43,3 @@ constexpr std::uint32_t crc32c_combine(std::uint32_t a, std::uint32_t b,
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/checksum/impl/crc32c_impl.hpp>
-#endif

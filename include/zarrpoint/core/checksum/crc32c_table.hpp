@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -46,7 +44,3 @@ constexpr std::uint32_t crc32c_power(std::uint64_t n) noexcept {
 std::uint32_t crc32c_table(std::uint32_t state, const std::byte* data, std::size_t size) noexcept;
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/checksum/impl/crc32c_table_impl.hpp>
-#endif

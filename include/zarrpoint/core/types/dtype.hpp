@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <array>
 #include <atomic>
 #include <concepts>
@@ -371,7 +369,3 @@ concept element = std::is_trivially_copyable_v<T> && dtype_of<std::remove_cv_t<T
 .valid() && sizeof(T) == dtype_of<std::remove_cv_t<T>>.size();
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/types/impl/dtype_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float8_e8m0fnu.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
@@ -61,7 +60,3 @@ bool has_infinity(const dtype& type);
 std::uint64_t nan_bits(const dtype& type);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/core/types/impl/float_bits_impl.hpp>
-#endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 
 namespace zarrpoint { inline namespace v0 {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/loop_nest.hpp>

@@ -4,10 +4,14 @@
 
 #include <zarrpoint/cuda/runtime/error.hpp>
 
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda {
 
@@ -96,4 +100,55 @@ result<void> on_device(const request& asked, F&& f) {
 
 }  // namespace detail
 
+/// The number of the device whose memory, or managed memory, begins at `data`: what containers know
+/// that do not tell it. For other memory, the current device of the calling thread; its `check`
+/// then refuses it.
+inline int device_of(const void* data) noexcept {
+  cudaPointerAttributes known{};
+  if (data != nullptr && detail::succeeded(cudaPointerGetAttributes(&known, data)) &&
+      (known.type == cudaMemoryTypeDevice || known.type == cudaMemoryTypeManaged) &&
+      known.device >= 0)
+    return known.device;
+  int current = 0;
+  if (!detail::succeeded(cudaGetDevice(&current))) return 0;  // the next call says why
+  return current;
+}
+
 }}}  // namespace zarrpoint::v0::cuda
+
+namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
+
+/// The `T` of each device that has users now: they share it, and it ends with the last of them.
+/// Thread-safe.
+template <class T>
+class per_device {
+ public:
+  /// Made, as `T(device)`, by the first caller.
+  static std::shared_ptr<T> share(int device) {
+    table& all = known();
+    const std::lock_guard lock(all.mutex);
+    std::weak_ptr<T>& there = all.of[device];
+    std::shared_ptr<T> out = there.lock();
+    if (out == nullptr) there = out = std::make_shared<T>(device);
+    return out;
+  }
+  /// Null when there is none.
+  static std::shared_ptr<T> find(int device) {
+    table& all = known();
+    const std::lock_guard lock(all.mutex);
+    const auto there = all.of.find(device);
+    return there == all.of.end() ? nullptr : there->second.lock();
+  }
+
+ private:
+  struct table {
+    std::mutex mutex;
+    std::map<int, std::weak_ptr<T>> of;
+  };
+  static table& known() {
+    static table& one = *new table;  // never destroyed: static objects may be users
+    return one;
+  }
+};
+
+}}}  // namespace zarrpoint::v0::cuda::detail

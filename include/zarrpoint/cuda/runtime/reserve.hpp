@@ -3,8 +3,7 @@
 #pragma once
 
 #include <zarrpoint/cuda/runtime/current_device.hpp>
-#include <zarrpoint/cuda/runtime/event_pool.hpp>
-#include <zarrpoint/cuda/runtime/per_device.hpp>
+#include <zarrpoint/cuda/runtime/event.hpp>
 
 #include <cuda_runtime_api.h>
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 
 #include <cstddef>
@@ -84,7 +83,3 @@ result<message> broadcast_result(const any_communicator& group, result<message> 
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/communicate/impl/collectives_impl.hpp>
-#endif

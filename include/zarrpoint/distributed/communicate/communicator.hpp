@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -220,7 +219,3 @@ class any_communicator {
 static_assert(native_communicator<any_communicator>);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/communicate/impl/communicator_impl.hpp>
-#endif

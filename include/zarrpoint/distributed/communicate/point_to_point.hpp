@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
 // The collectives of a transport, which brings messages from one rank to another. A transport has:
 //   int rank(), int size()
 //   result<collective_call> begin(collective_step)
@@ -33,7 +35,6 @@
 //       Waits until what was sent is out of hand.
 //   error fail(error)
 //       Tells all ranks; returns what all get, which is the first failure.
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The step that a rank is in, and its number among the rank's steps.
 struct collective_call {
@@ -181,8 +182,19 @@ result<message> broadcast_over(T& transport, const collective_step& step, messag
   return collectively(transport, step, talk);
 }
 
-}}}  // namespace zarrpoint::v0::detail
+/// What a transport of bytes puts in front of each message: 28 bytes, and in the same packet the
+/// body when small.
+struct message_header {
+  static constexpr std::size_t bytes = 28;
+  static constexpr std::size_t max_inline_body = 1024;
+  static constexpr std::uint32_t magic = 0x31435a50;  // "PZC1"
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/communicate/impl/point_to_point_impl.hpp>
-#endif
+  collective_call call;
+  std::uint64_t body = 0;
+
+  message pack() const;
+  /// Errors: `corrupt` for what is not a header, or not followed by what it tells.
+  static result<message_header> unpack(bytes_view packed);
+};
+
+}}}  // namespace zarrpoint::v0::detail

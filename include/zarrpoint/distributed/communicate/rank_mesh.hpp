@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
@@ -56,7 +55,3 @@ class rank_mesh {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/communicate/impl/rank_mesh_impl.hpp>
-#endif

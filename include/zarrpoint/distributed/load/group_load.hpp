@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
@@ -40,7 +39,3 @@ result<group_load_report> load(const location& where, const state& request,
                                const process_group& group, const group_load_options& options = {});
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/load/impl/group_load_impl.hpp>
-#endif

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 
@@ -42,7 +40,3 @@ result<bool> remove_iteration(const location& folder, index_t iteration,
                               const context& how = default_context());
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/load/impl/iterations_impl.hpp>
-#endif

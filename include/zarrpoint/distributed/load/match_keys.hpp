@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -40,7 +39,3 @@ result<key_mismatch> match_keys(const key_set& asked, const std::vector<std::str
                                 strictness mode, const any_communicator& ranks);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/load/impl/match_keys_impl.hpp>
-#endif

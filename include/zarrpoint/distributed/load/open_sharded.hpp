@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/save/prepare_state.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
@@ -56,7 +55,3 @@ result<sharded_checkpoint> open_sharded(const location& where, const process_gro
                                         const group_load_options& options = {});
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/load/impl/open_sharded_impl.hpp>
-#endif

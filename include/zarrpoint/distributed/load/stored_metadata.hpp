@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -58,7 +57,3 @@ result<std::vector<std::string>> remove_sharded_tensors(const location& where,
                                                         const process_group& group = {});
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/load/impl/stored_metadata_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -233,7 +232,3 @@ std::vector<overlap> intersect(const box_list& stored, const box_list& wanted);
 std::vector<overlap> intersect(std::span<const box> stored, std::span<const box> wanted);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/plan/impl/intersect_impl.hpp>
-#endif

@@ -4,13 +4,12 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
+#include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
-#include <zarrpoint/zarr/chunk_edges.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -114,6 +113,44 @@ result<save_plan> decode_plan(bytes_view message);
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/plan/impl/save_plan_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What a plan may take.
+struct plan_limits {
+  /// Cells of all tensors together. Uneven shards may ask for many: a rectilinear grid has a cell
+  /// wherever two boundaries cross.
+  std::uint32_t max_cells = std::uint32_t{1} << 26;
+};
+
+/// Plans a save: for each key of the table, in order, the grid of cells and who writes each of
+/// them. `chosen` says which shards are stored: `main_shards`, or one holder of each by
+/// `distribute`; those without elements are left out. No cell is planned twice, whatever the
+/// shards are. O(n log n) for n shards and cells.
+///
+/// A regular grid's cells are the shards. Shards of an irregular one are cut at the greatest common
+/// divisor of all boundaries along each axis, unless that makes more than four cells for a shard;
+/// then at every boundary. A shard of several cells is written by its process; one in flat pieces
+/// by that of the first. Errors: `invalid_argument` where shards disagree or overlap (see
+/// `validate_sharding`, which names all of it), `resource_limit`.
+result<save_plan> plan_save(const shard_table& table, std::span<const std::uint32_t> chosen,
+                            const plan_limits& limits = {});
+
+/// Among which processes the work is spread.
+struct distribution {
+  /// The group of each process; empty: all are one group. Each group is looked at by itself.
+  std::vector<int> group_of{};
+  /// Also the shards whose main replica is in another group, after all others: for a load, in which
+  /// each group reads what it needs. For a save each shard is the business of one group.
+  bool from_other_groups = false;
+};
+
+/// Spreads the shards over the processes that hold them, main replica or not: for each shard (once
+/// in each group that it concerns) the number in the table of the holder that stores or reads it,
+/// in the order of groups, keys and offsets. The same on every process: those that the fewest hold
+/// come first, then those of most bytes, then by key, offset and flat range; each goes to the
+/// holder that has been given the fewest bytes, the lowest of several. O(n log n) for n entries.
+/// Errors: `invalid_argument` for a process without a group.
+result<std::vector<std::uint32_t>> distribute(const shard_table& shards,
+                                              const distribution& how = {});
+
+}}}  // namespace zarrpoint::v0::detail

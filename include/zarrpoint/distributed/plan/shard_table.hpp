@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -138,7 +136,3 @@ std::vector<sorted_shard> sort_shards(const shard_table& table, const key_order&
 std::vector<std::uint32_t> main_shards(const shard_table& table);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/plan/impl/shard_table_impl.hpp>
-#endif

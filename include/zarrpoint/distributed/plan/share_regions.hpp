@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 
@@ -51,7 +49,3 @@ struct shared_regions {
 result<shared_regions> share_regions(const shard_table& requests, const region_options& how);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/plan/impl/share_regions_impl.hpp>
-#endif

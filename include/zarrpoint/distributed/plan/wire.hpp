@@ -4,8 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -92,7 +90,3 @@ result<std::vector<std::byte>> encode_shards(std::span<const shard_metadata> sha
 result<void> decode_shards(bytes_view message, int rank, shard_table& into);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/plan/impl/wire_impl.hpp>
-#endif

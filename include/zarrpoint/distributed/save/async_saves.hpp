@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/save/save_queue.hpp>
@@ -63,7 +62,3 @@ class async_saves {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/async_saves_impl.hpp>
-#endif

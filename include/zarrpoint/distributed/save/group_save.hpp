@@ -4,7 +4,6 @@
 
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
@@ -45,7 +44,3 @@ result<group_save_report> save(const location& where, const state& tree, const p
                                const group_save_options& options = {});
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/group_save_impl.hpp>
-#endif

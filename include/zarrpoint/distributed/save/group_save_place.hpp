@@ -4,14 +4,13 @@
 
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/replace.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 
 #include <functional>
 #include <memory>
@@ -80,7 +79,3 @@ class group_save_place {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/group_save_place_impl.hpp>
-#endif

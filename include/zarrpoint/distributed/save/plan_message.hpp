@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/save_plan.hpp>
@@ -43,7 +42,3 @@ result<process_part> decode_part(bytes_view from_root);
 result<message> scatter_result(const any_communicator& group, result<std::vector<message>> all);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/plan_message_impl.hpp>
-#endif

@@ -5,7 +5,6 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
@@ -196,7 +195,3 @@ result<void> decode_lists(bytes_view told, std::initializer_list<std::vector<std
 
 }  // namespace detail
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/save_protocol_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
@@ -13,7 +12,6 @@
 #include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
-#include <zarrpoint/distributed/save/prepare_state.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
@@ -90,7 +88,3 @@ std::unique_ptr<group_save_operation> make_group_save(const location& where, con
                                                       const group_save_options& options);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/save/impl/strategy_format_impl.hpp>
-#endif

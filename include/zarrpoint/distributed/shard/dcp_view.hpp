@@ -8,7 +8,6 @@
 // `LocalShardsContainer` does, for programs with a writer of their own; no save of ours needs it.
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
 
@@ -83,7 +82,3 @@ class local_shards {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/dcp_view_impl.hpp>
-#endif

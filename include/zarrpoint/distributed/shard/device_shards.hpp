@@ -6,7 +6,6 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
@@ -15,7 +14,6 @@
 #include <zarrpoint/memory/device/device_source.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/memory/tensor.hpp>
@@ -140,7 +138,3 @@ class device_filler {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/device_shards_impl.hpp>
-#endif

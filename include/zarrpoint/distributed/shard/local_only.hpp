@@ -3,14 +3,22 @@
 #pragma once
 
 #include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/distributed/shard/same_bits.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
 #include <concepts>
 #include <memory>
 #include <type_traits>
 #include <utility>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// Whether two tensors are of one dtype and shape and have the same bits: a NaN equals itself, and
+/// 0 differs from -0. Strides do not count; strings are compared as text.
+bool same_bits(const host_view& a, const host_view& b);
+
+}}}  // namespace zarrpoint::v0::detail
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 
@@ -57,7 +56,3 @@ auto narrow(const sharded<T, Handler>& shard, const axis_range& to)
 result<std::optional<sharded_tensor>> narrow(const sharded_tensor& shard, const axis_range& to);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/narrow_impl.hpp>
-#endif

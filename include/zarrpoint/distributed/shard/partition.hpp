@@ -5,12 +5,9 @@
 // The one place where a mesh of ranks becomes boxes of tensors, and boxes become axes of a mesh.
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/distributed/communicate/rank_mesh.hpp>
-#include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
 #include <cstdint>
@@ -98,7 +95,3 @@ class partition {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/partition_impl.hpp>
-#endif

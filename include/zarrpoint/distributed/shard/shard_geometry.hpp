@@ -5,7 +5,6 @@
 // Where the elements of a shard lie in its global tensor.
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
 #include <compare>
@@ -79,7 +78,3 @@ std::strong_ordering compare_shards(const shard_metadata& a, const shard_metadat
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/shard_geometry_impl.hpp>
-#endif

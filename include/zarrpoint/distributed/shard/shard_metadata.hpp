@@ -3,18 +3,42 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
-#include <zarrpoint/distributed/shard/replica_id.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// Which copy of a shard this is, where several processes hold the same: one number, or one for
+/// each way in which the processes are arranged. Only the main replica, all of whose numbers are 0,
+/// is stored.
+class replica_id {
+ public:
+  replica_id(index_t number = 0) : parts_{number} {}  // NOLINT(google-explicit-constructor)
+  replica_id(std::initializer_list<index_t> parts) : parts_(parts) {}
+  explicit replica_id(std::vector<index_t> parts) : parts_(std::move(parts)) {}
+
+  const std::vector<index_t>& parts() const noexcept { return parts_; }
+  /// Whether all numbers are 0; also where there is none, since then there is nothing to tell
+  /// copies apart by.
+  bool is_main() const noexcept;
+
+  friend bool operator==(const replica_id&, const replica_id&) = default;
+
+ private:
+  std::vector<index_t> parts_;
+};
+
+/// `"0"`, or `"(0, 1)"`.
+std::string to_string(const replica_id& replica);
 
 /// Elements `[start, stop)` of a shard in row-major order.
 struct flat_range {
@@ -87,6 +111,64 @@ result<void> check_axis(const shard_metadata& shard, std::size_t axis);
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/shard_metadata_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What the leaves of a state that are stored in parts share, be they tensors, objects or
+/// factories of them: copyable handles with
+///
+/// - `key()`: the name under which the checkpoint knows the whole, whatever its place in the state;
+/// - `replica()`: which copy this is;
+/// - `validate()`: whether it can be saved or loaded as it is described;
+/// - `without_data()`: the same description without a value, as a request to load it.
+template <class T>
+concept sharded_leaf = std::copyable<T> && requires(const T& leaf) {
+  { leaf.key() } -> std::same_as<const std::string&>;
+  { leaf.replica() } -> std::same_as<const replica_id&>;
+  { leaf.validate() } -> std::same_as<result<void>>;
+  { leaf.without_data() } -> std::same_as<T>;
+};
+
+}}}  // namespace zarrpoint::v0::detail
+
+namespace zarrpoint { inline namespace v0 {
+
+/// The local tensor is fragment `position` of `count` equal ones along `axis` of the global tensor.
+struct axis_fragment {
+  std::size_t axis = 0;  ///< the prepended axes count
+  index_t position = 0;
+  index_t count = 1;
+
+  friend bool operator==(const axis_fragment&, const axis_fragment&) = default;
+};
+
+/// `"(0, 2, 6)"`.
+std::string to_string(const axis_fragment& part);
+
+/// How equal local tensors make up the global one. Axes that `offsets` does not name are whole.
+struct sharding {
+  std::vector<axis_fragment> offsets{};
+  replica_id replica{};
+  std::size_t prepended_axes = 0;
+  bool allow_shape_mismatch = false;
+};
+
+/// The shard of which the local data are a flat piece.
+struct flat_shard {
+  dims local_shape;
+  flat_range range;
+};
+
+/// The shard that a local tensor of type and shape `local` is. Only shards of one shape can be
+/// told this way; others are `shard_metadata` with no fragmentation. Errors: `invalid_argument` for
+/// a position outside of its count or an axis named twice, `out_of_range` for an axis that is not
+/// there and for a global shape too large.
+result<shard_metadata> from_rank_offsets(std::string key, const tensor_spec& local,
+                                         const sharding& where);
+
+/// The same where the local tensor `data`, of one dimension, is a piece of its shard flattened.
+/// Errors also: `shape_mismatch` where `data` is not as long as the range, `out_of_range` where the
+/// range leaves the shard, `invalid_argument` for a shard of rank 0, which cannot be divided.
+result<shard_metadata> from_rank_offsets_flat(std::string key, const tensor_spec& data,
+                                              const flat_shard& flat, const sharding& where);
+
+}}  // namespace zarrpoint::v0

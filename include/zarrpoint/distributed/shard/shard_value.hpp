@@ -5,7 +5,6 @@
 // What is done with the local value of a shard, whatever its type: it is read, filled, or a part of
 // it is seen as a value of its own.
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
@@ -256,7 +255,3 @@ struct sharded_functions {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/shard_value_impl.hpp>
-#endif

@@ -6,7 +6,6 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
-#include <zarrpoint/distributed/shard/rank_offsets.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/shard_value.hpp>
 #include <zarrpoint/handler/staging.hpp>
@@ -266,7 +265,3 @@ class sharded_tensor {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/sharded_impl.hpp>
-#endif

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/shard/replica_id.hpp>
+#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
@@ -129,7 +128,3 @@ class sharded_object {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/sharded_object_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
 #include <cstddef>
@@ -35,7 +34,3 @@ result<std::vector<std::optional<shard_part>>> split_shard(const shard_metadata&
                                                            const split_axis& how);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/shard/impl/split_shard_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -167,7 +166,3 @@ struct bucket_share {
 result<shard_metadata> bucket_shard(std::string key, const dtype& type, const bucket_share& share);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/state/impl/optimizer_state_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 
@@ -122,7 +121,3 @@ class sharded_factory {
 static_assert(detail::sharded_leaf<sharded_factory>);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/state/impl/sharded_factory_impl.hpp>
-#endif

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/distributed/state/expand_factories.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/handler/staging.hpp>
 
 #include <string>
@@ -46,7 +45,3 @@ result<state_diff> diff(const state& a, const state& b,
                         memory_resource& staging = default_resource());
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/state/impl/state_diff_impl.hpp>
-#endif

@@ -17,7 +17,6 @@
 // A key of a map that begins with '$' has one more '$' in the document, so that no map is mistaken
 // for one of these. Any other JSON document is read as the state it looks like.
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 
@@ -49,7 +48,3 @@ result<state> state_from_node(const node& from);
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/state/impl/state_node_impl.hpp>
-#endif

@@ -2,12 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Walks through states. None changes a state of the caller's; each takes time in proportion to the
-// state and refuses one nested deeper than `max_state_depth` with `resource_limit`. A function that
-// they call takes `(const std::string& path, const state& leaf)`, or the leaf alone. Leaves are
-// what is neither a map nor a list nor a hole.
-
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 
@@ -16,8 +10,14 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+// Walks through states. None changes a state of the caller's; each takes time in proportion to the
+// state and refuses one nested deeper than `max_state_depth` with `resource_limit`. A function that
+// they call takes `(const std::string& path, const state& leaf)`, or the leaf alone. Leaves are
+// what is neither a map nor a list nor a hole.
 
 namespace detail {
 
@@ -217,6 +217,34 @@ result<state> map_prefixes(const state& of, std::span<const prefix_change> chang
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/state/impl/state_ops_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// How often what a factory builds may be, or hold, a factory again.
+inline constexpr std::size_t max_factory_depth = 8;
+
+/// A factory, without its value, and the path at which what it built took its place.
+struct placed_factory {
+  std::string path;
+  sharded_factory factory;
+};
+
+/// Factories in the order in which they were expanded: those made by another come after it.
+using factory_merges = std::vector<placed_factory>;
+
+/// A state in which there are no factories, and what they were.
+struct expanded_state {
+  state tree;
+  factory_merges merges;
+};
+
+/// The state with each factory replaced by what it builds, in which factories are expanded again.
+/// Errors: those of the factories; `resource_limit` when they make each other more than
+/// `max_factory_depth` levels deep.
+result<expanded_state> apply_factories(const state& of);
+
+/// The state with what each factory built, and a load filled, replaced by what the factory makes of
+/// it: those made by others first. Errors: those of the factories; `not_found` naming the path of a
+/// factory where the state has nothing.
+result<state> merge_factories(state loaded, const factory_merges& merges);
+
+}}}  // namespace zarrpoint::v0::detail

@@ -15,7 +15,7 @@
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -197,7 +197,3 @@ const T* find_by_key(std::span<const T> sorted, std::string_view key) {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/jobs_impl.hpp>
-#endif

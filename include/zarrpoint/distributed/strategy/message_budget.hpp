@@ -4,7 +4,6 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 
@@ -34,7 +33,3 @@ class message_budget {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/message_budget_impl.hpp>
-#endif

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
@@ -146,7 +144,3 @@ struct group_load_options {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/process_group_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -36,7 +35,3 @@ result<void> read_part_of_shard(const shard_reading& from, const shard_metadata&
 const dims& unit_of(const stored_tensor& stored);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/read_shard_impl.hpp>
-#endif

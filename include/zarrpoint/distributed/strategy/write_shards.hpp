@@ -4,9 +4,8 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/checkpoint/document/names.hpp>
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -152,7 +151,3 @@ result<digests_of_arrays> write_cells(const context& given, const shard_writes& 
 }
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/write_shards_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
@@ -52,7 +51,3 @@ struct json_common_loader {
 static_assert(common_loader<json_common_loader>);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/zarr_loader_impl.hpp>
-#endif

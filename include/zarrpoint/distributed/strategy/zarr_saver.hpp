@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <string_view>
 #include <vector>
@@ -65,7 +64,3 @@ struct json_common_saver {
 static_assert(common_saver<json_common_saver>);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/distributed/strategy/impl/zarr_saver_impl.hpp>
-#endif

@@ -2,6 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/fwd.hpp>
+#include <zarrpoint/memory/buffer.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
 // The vocabulary of handlers: what one must hold, and what is optional.
 //
 // A handler of T is a struct of static facts; it never does I/O:
@@ -34,22 +51,6 @@
 // and one of a value that is several leaves
 //
 //   static auto members(T& value) { return zarrpoint::members("q", value.q, ...); }
-
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/fwd.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
-
-#include <array>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace zarrpoint { inline namespace v0 {
 
 /// Where a handler's `make` puts the new value: the memory it may draw from, and the space (for a
 /// device: which one, and its stream).
@@ -217,8 +218,30 @@ result<void> allocate_guarded(const tensor_spec& spec, F&& f) {
 
 }  // namespace detail
 
-}}  // namespace zarrpoint::v0
+/// Elements that the host can read: in memory of their own, or where they always were.
+struct staged {
+  host_view view;
+  buffer owned;  ///< empty when nothing had to be copied
+};
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/handler/base/impl/concepts_impl.hpp>
-#endif
+namespace detail {
+template <class Space>
+result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource);
+
+/// The elements of `from` where the host can read them, once they are ready: in place if the space
+/// is accessible to the host, else copied into memory of `resource` (their strides may be kept). At
+/// most twice the tensor's bytes are allocated. Errors: those of the space, `resource_limit`,
+/// `out_of_range` for a spec that does not fit in memory.
+template <memory_space Space>
+result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& resource) {
+  if constexpr (Space::host_accessible) {
+    ZARRPOINT_CHECK(from.space.wait(from.ready));
+    return staged{{from.data, from.type, from.shape, from.strides, {}, {}}, {}};
+  } else {
+    return detail::stage_from_device(from, resource);
+  }
+}
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

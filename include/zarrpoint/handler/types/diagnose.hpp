@@ -2,15 +2,174 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Why a type is not a leaf, said where the user reads it. Each function is called after the concept
-// has failed, so that its message is the first one.
-
-#include <zarrpoint/handler/types/foreign_types.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
+#include <concepts>
+#include <optional>
+#include <string>
 #include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// Types that cannot be saved as they are, but that deserve a better message than others: those that
+// a header of their own makes savable, and containers that are several leaves. All are known by
+// their members alone.
+
+template <class T>
+concept like_eigen_matrix = requires {
+  T::RowsAtCompileTime;
+  T::ColsAtCompileTime;
+  typename T::Scalar;
+};
+
+template <class T>
+concept like_eigen_tensor = !like_eigen_matrix<T> && requires {
+  typename T::Scalar;
+  typename T::Dimensions;
+  typename T::StorageKind;
+};
+
+/// A matrix or tensor of Eigen that has elements in memory; others are lazy.
+template <class T>
+concept like_eigen_in_memory = requires(const T& value) {
+  { value.data() } -> std::convertible_to<const typename T::Scalar*>;
+};
+
+template <class T>
+concept like_cv_mat = requires(const T& value) {
+  value.elemSize1();
+  value.channels();
+  value.depth();
+};
+
+template <class T>
+concept like_torch_tensor = requires(const T& value) {
+  value.scalar_type();
+  value.sizes();
+  value.is_sparse();
+};
+
+template <class T>
+concept like_ort_value = requires(const T& value) {
+  value.GetTensorTypeAndShapeInfo();
+};
+
+template <class T>
+concept like_thrust_vector = requires(const T& value) {
+  typename T::pointer::raw_pointer;
+  value.data().get();
+};
+
+template <class T>
+concept like_rmm_container = requires(const T& value) {
+  value.stream().value();
+  value.memory_resource();
+};
+
+template <class T>
+concept like_map = requires(const T& value) {
+  typename T::key_type;
+  typename T::mapped_type;
+  value.begin();
+};
+
+template <class T>
+concept like_optional = std::constructible_from<T, std::nullopt_t> && requires(const T& value) {
+  value.has_value();
+};
+
+template <class T>
+concept like_variant = requires(const T& value) {
+  value.index();
+  value.valueless_by_exception();
+};
+
+/// A range whose elements are ranges and not text, as `std::vector<std::vector<float>>` is.
+template <class T>
+concept like_nested_range = requires(const T& value) {
+  value.begin();
+  value.begin()->begin();
+  typename T::value_type::value_type;
+}
+&&!storable_element<typename T::value_type>;
+
+/// Whether `explain_foreign` says something of `T`.
+template <class T>
+inline constexpr bool is_explained =
+    std::is_enum_v<T> || like_eigen_matrix<T> || like_eigen_tensor<T> || like_cv_mat<T> ||
+    like_torch_tensor<T> || like_ort_value<T> || like_thrust_vector<T> || like_rmm_container<T> ||
+    like_map<T> || like_optional<T> || like_variant<T> || like_nested_range<T>;
+
+/// Fails to compile with what to do about `T`, which has no handler.
+template <class T>
+consteval void explain_foreign() {
+  if constexpr (std::is_enum_v<T>) {
+    static_assert(
+        !std::is_enum_v<T>,
+        "zarrpoint: an enum is stored as its number: include <zarrpoint/members.hpp>, say "
+        "so once by `template <> inline constexpr zarrpoint::dtype "
+        "zarrpoint::dtype_of<E> = zarrpoint::dtype_of<std::underlying_type_t<E>>;`, or "
+        "save and load the underlying integer");
+  } else if constexpr ((like_eigen_matrix<T> || like_eigen_tensor<T>)&&like_eigen_in_memory<T>) {
+    static_assert(!like_eigen_in_memory<T>,
+                  "zarrpoint: include <zarrpoint/eigen.hpp> to save and load matrices and tensors "
+                  "of Eigen, before the first use of the type");
+  } else if constexpr (like_eigen_matrix<T> || like_eigen_tensor<T>) {
+    static_assert(like_eigen_in_memory<T>,
+                  "zarrpoint: this expression of Eigen is lazy and has no elements: evaluate it "
+                  "first, by .eval() or into a matrix, and include <zarrpoint/eigen.hpp>");
+  } else if constexpr (like_cv_mat<T>) {
+    static_assert(!like_cv_mat<T>,
+                  "zarrpoint: include <zarrpoint/opencv.hpp> to save and load a cv::Mat, before "
+                  "the first use of the type; a cv::UMat or a cv::cuda::GpuMat is downloaded into "
+                  "a cv::Mat first");
+  } else if constexpr (like_torch_tensor<T>) {
+    static_assert(!like_torch_tensor<T>,
+                  "zarrpoint: include <zarrpoint/libtorch.hpp> to save and load a torch::Tensor, "
+                  "before the first use of the type");
+  } else if constexpr (like_ort_value<T>) {
+    static_assert(!like_ort_value<T>,
+                  "zarrpoint: include <zarrpoint/onnxruntime.hpp> to save and load an Ort::Value, "
+                  "before the first use of the type");
+  } else if constexpr (like_thrust_vector<T>) {
+    static_assert(!like_thrust_vector<T>,
+                  "zarrpoint: include <zarrpoint/thrust.hpp> to save and load vectors of Thrust, "
+                  "before the first use of the type");
+  } else if constexpr (like_rmm_container<T>) {
+    static_assert(!like_rmm_container<T>,
+                  "zarrpoint: include <zarrpoint/rmm.hpp> to save and load containers of RMM, "
+                  "before the first use of the type");
+  } else if constexpr (like_map<T>) {
+    if constexpr (std::same_as<typename T::key_type, std::string>) {
+      static_assert(
+          !like_map<T>,
+          "zarrpoint: a map is a group of leaves: include <zarrpoint/members.hpp>, before the "
+          "first use of the type, for a std::map or std::unordered_map whose keys are "
+          "std::string; or save each value as a leaf of its own, named \"group/\" + key, in one "
+          "std::vector<zarrpoint::leaf>, and load them by names() or by zarrpoint::load_all");
+    } else {
+      static_assert(
+          !like_map<T>,
+          "zarrpoint: a map is a group of leaves that its keys name, and these are not std::string"
+          ": make them text, in a std::map<std::string, ...>, and include <zarrpoint/members.hpp>; "
+          "or save the keys and the values as two vectors");
+    }
+  } else if constexpr (like_optional<T> || like_variant<T>) {
+    static_assert(!like_optional<T> && !like_variant<T>,
+                  "zarrpoint: include <zarrpoint/members.hpp> to save and load optionals and "
+                  "variants, which are groups of leaves, before the first use of the type");
+  } else {
+    static_assert(!like_nested_range<T>,
+                  "zarrpoint: a container of containers has no one shape: if all rows are equally "
+                  "long, save one flat vector through an mdspan, xt::adapt or "
+                  "zarrpoint::dense_view, or a zarrpoint::tensor; else include "
+                  "<zarrpoint/members.hpp>, by which a std::vector of them is a group of its rows");
+  }
+}
+
+// Why a type is not a leaf, said where the user reads it. Each function is called after the concept
+// has failed, so that its message is the first one.
 
 template <class T>
 inline constexpr bool is_packed_bools = false;

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/memory/tensor.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -24,6 +25,32 @@ struct builtin_handler<tensor> {
     return tensor::make(stored, where.resource != nullptr ? *where.resource : default_resource());
   }
   static mutable_host_view writable(tensor& target) { return target.mutable_view(); }
+};
+
+/// A view in any memory space, of a dtype known only at run time: what a file of another format
+/// lends is saved as it is. Its `data` must be valid for its spec and strides.
+template <memory_space Space, bool Writable>
+struct builtin_handler<basic_tensor_view<Space, Writable>> {
+  static constexpr std::string_view typestr = array_kind;
+  using space = Space;
+  static constexpr bool is_view = true;
+
+  static result<tensor_spec> spec(const basic_tensor_view<Space, Writable>& value) {
+    if (!value.type.valid()) return error{errc::invalid_argument, "a view of an invalid dtype"};
+    ZARRPOINT_CHECK(byte_count(value.shape, memory_size(value.type)));
+    return value.spec();
+  }
+  static tensor_view<Space> view(const basic_tensor_view<Space, Writable>& value) {
+    if constexpr (Writable) {
+      return as_const(value);
+    } else {
+      return value;
+    }
+  }
+  static mutable_tensor_view<Space> writable(
+      const basic_tensor_view<Space, Writable>& target) requires Writable {
+    return target;
+  }
 };
 
 }}}  // namespace zarrpoint::v0::detail

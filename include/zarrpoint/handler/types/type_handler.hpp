@@ -12,15 +12,11 @@
 // handler/base/concepts.hpp says what a handler holds.
 
 #include <zarrpoint/handler/base/concepts.hpp>
-#include <zarrpoint/handler/types/array.hpp>
 #include <zarrpoint/handler/types/mdspan.hpp>
 #include <zarrpoint/handler/types/scalar.hpp>
-#include <zarrpoint/handler/types/span.hpp>
-#include <zarrpoint/handler/types/string.hpp>
+#include <zarrpoint/handler/types/sequences.hpp>
 #include <zarrpoint/handler/types/structural.hpp>
 #include <zarrpoint/handler/types/tensor.hpp>
-#include <zarrpoint/handler/types/tensor_view.hpp>
-#include <zarrpoint/handler/types/vector.hpp>
 
 #include <type_traits>
 

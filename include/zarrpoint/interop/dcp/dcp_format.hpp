@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -33,7 +32,3 @@ result<std::optional<store_key>> state_key(const any_store& directory);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::dcp
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_format_impl.hpp>
-#endif

@@ -2,19 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -91,8 +97,76 @@ class chunk_blob final : public blob {
   mutable std::size_t next_ = 0;
 };
 
-}}}}  // namespace zarrpoint::v0::dcp::detail
+/// The boxes of a tensor as the chunks of an array. Pure arithmetic.
+///
+/// Boxes that form a grid are its chunks: a regular one where all of an axis but the last have one
+/// extent, a rectilinear one otherwise. Boxes that form no grid are parts of one chunk, which is
+/// the whole tensor. What Megatron-Core flattened has a chunk for each cell of its grid, in which
+/// the elements of the cell lie row by row.
+class tensor_grid {
+ public:
+  /// Errors: `corrupt` for holes and overlaps, naming a box; `resource_limit` for more boxes
+  /// without a grid than can be compared.
+  static result<tensor_grid> make(const tensor_entry& of);
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_item_impl.hpp>
-#endif
+  const dims& shape() const noexcept { return shape_; }  ///< of the array
+  const dims& chunk_shape() const noexcept {
+    return chunk_shape_;
+  }  ///< the largest, if rectilinear
+  const std::vector<axis_edges>& edges() const noexcept { return edges_; }  ///< empty if regular
+  const dims& counts() const noexcept { return counts_; }  ///< chunks along each axis
+
+  /// The box of the stored tensor whose elements, row by row, are those of a chunk. That of the
+  /// last chunk of a regular axis may reach beyond the tensor.
+  box chunk_box(const dims& index) const;
+
+  /// The boxes that a chunk has elements of, as their places in `tensor_entry::chunks`.
+  std::span<const std::uint32_t> boxes_of(const dims& index) const;
+
+ private:
+  result<bool> take_grid(const tensor_entry& of);
+  void set_chunks(const std::vector<std::vector<index_t>>& cuts);
+  result<void> take_whole(const tensor_entry& of);
+  result<void> take_flat(const tensor_entry& of);
+  std::size_t place(const dims& index) const;
+
+  dims shape_;
+  dims chunk_shape_;
+  dims counts_;
+  std::vector<axis_edges> edges_;
+  index_t flat_ = -1;                  ///< the elements of a cell that is stored flat
+  std::vector<std::uint32_t> firsts_;  ///< for each chunk where in `boxes_` its own begin
+  std::vector<std::uint32_t> boxes_;
+};
+
+/// The metadata of an array of uncompressed chunks, in the byte order of this machine. `edges`: of
+/// a rectilinear grid, else none.
+array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
+                            std::vector<axis_edges> edges = {});
+
+/// Its `zarr.json`.
+result<std::string> document_of(const array_metadata& of);
+
+/// An array of one chunk: its `zarr.json`, and the bytes of the chunk.
+struct value_array {
+  std::string document;
+  std::vector<std::byte> chunk;
+  std::size_t rank = 0;
+};
+
+/// What a file of torch.save holds as such an array: a tensor or an array of numpy as one, a number
+/// or a text as an array of rank 0, other values as the text of their document. `name`: that of the
+/// value; where it is the unique key of an object of Megatron-Core, the list of that one object is
+/// the object. Errors: those of `torch::to_document` and `torch::file::read`; `unsupported` for a
+/// tensor that this library has no elements for.
+result<value_array> to_array(const torch::file& from, std::string_view name);
+
+/// What a file of torch.save holds as a document, an object of Megatron-Core as in `to_array`.
+result<node> to_node(const torch::file& from, std::string_view name);
+
+/// Puts a value at a path of a document. Errors: `corrupt` where another value is on the way;
+/// `resource_limit` for places in lists beyond `most_gaps`, which counts those that are left empty.
+result<void> put_at(node& document, std::span<const path_step> path, node value,
+                    std::size_t& most_gaps);
+
+}}}}  // namespace zarrpoint::v0::dcp::detail

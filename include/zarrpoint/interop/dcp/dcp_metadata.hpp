@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
@@ -103,7 +102,3 @@ result<void> merge(metadata& into, metadata more);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::dcp
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_metadata_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -28,7 +27,3 @@ result<metadata> read_safetensors(const any_store& store, const store_key& at,
                                   const std::vector<std::string>& files);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_safetensors_impl.hpp>
-#endif

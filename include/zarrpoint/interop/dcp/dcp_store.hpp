@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
@@ -69,7 +68,3 @@ class state_store {
 };
 
 }}}  // namespace zarrpoint::v0::dcp
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp/impl/dcp_store_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
@@ -61,7 +60,3 @@ class archive_layout {
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_archive_impl.hpp>
-#endif

@@ -5,7 +5,6 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
@@ -68,7 +67,3 @@ class described_state {
 
 }  // namespace detail
 }}}  // namespace zarrpoint::v0::dcp
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_described_state_impl.hpp>
-#endif

@@ -4,10 +4,9 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
-#include <zarrpoint/handler/base/staged.hpp>
+#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -83,7 +82,3 @@ class item_writer {
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_item_writer_impl.hpp>
-#endif

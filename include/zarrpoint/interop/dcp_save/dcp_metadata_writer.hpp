@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 
@@ -26,7 +25,3 @@ result<std::string> write_metadata(const metadata& from,
                                    metadata_style style = metadata_style::torch);
 
 }}}  // namespace zarrpoint::v0::dcp
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_metadata_writer_impl.hpp>
-#endif

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>

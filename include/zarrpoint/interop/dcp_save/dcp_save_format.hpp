@@ -4,12 +4,10 @@
 
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_group_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
@@ -77,7 +75,3 @@ class save_format final : public v0::detail::save_format {
 using save_operation = v0::detail::collective_save<save_format>;
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_save_format_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/save/replace.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
@@ -27,7 +26,3 @@ result<std::vector<std::string>> own_files(const any_store& root);
 result<v0::detail::own_look> look_for_state(const any_store& root);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_save_place_impl.hpp>
-#endif

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
@@ -85,7 +84,3 @@ struct shared_plan {
 result<shared_plan> plan_items(std::span<const held_state> all);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dcp_save/impl/dcp_save_plan_impl.hpp>
-#endif

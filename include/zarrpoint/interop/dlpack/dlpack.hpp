@@ -7,7 +7,6 @@
 // interop/dlpack/dlpack_cuda.hpp knows the memory of CUDA, interop/dlpack/dlpack_python.hpp objects
 // of Python.
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_abi.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
@@ -237,7 +236,3 @@ class basic_tensor {
 using tensor = basic_tensor<host_space>;
 
 }}}  // namespace zarrpoint::v0::dlpack
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dlpack/impl/dlpack_impl.hpp>
-#endif

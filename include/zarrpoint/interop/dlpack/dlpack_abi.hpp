@@ -5,7 +5,6 @@
 // The structs and numbers of DLPack 1.3, so that its header is not needed. Members have the names
 // of that header: functions here that are templates take its structs as well as these.
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 
@@ -177,7 +176,3 @@ template <class Space>
 struct device_traits;
 
 }}}  // namespace zarrpoint::v0::dlpack
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/dlpack/impl/dlpack_abi_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
@@ -96,7 +95,3 @@ struct header {
 result<header> read_header(const blob& from, const header_limits& limits = {});
 
 }}}  // namespace zarrpoint::v0::gguf
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/gguf/impl/gguf_header_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
@@ -67,7 +66,3 @@ class tensor_store : public v0::detail::virtual_store {
 };
 
 }}}  // namespace zarrpoint::v0::gguf
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/gguf/impl/gguf_store_impl.hpp>
-#endif

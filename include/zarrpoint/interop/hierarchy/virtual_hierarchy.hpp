@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -108,8 +108,32 @@ struct text_array {
 };
 result<text_array> array_of_texts(const dims& shape, const std::vector<std::string_view>& texts);
 
-}}}  // namespace zarrpoint::v0::detail
+/// A longer name of a leaf leaves no room for the key of a chunk beneath it.
+inline constexpr std::size_t max_leaf_name = store_key::max_size - 64;
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/hierarchy/impl/virtual_hierarchy_impl.hpp>
-#endif
+/// What the groups may take that names of leaves make: one of 960 bytes can make 480 of them, so
+/// that a small file would fill the memory.
+class group_budget {
+ public:
+  result<void> charge(std::string_view group) {
+    constexpr std::uint64_t most = std::uint64_t{64} << 20;
+    constexpr std::uint64_t each = 128;  // its document, and its place
+    used_ += group.size() + each;
+    if (used_ <= most) return {};
+    return error{errc::resource_limit, "its names make groups that take more than 64 MiB"};
+  }
+
+ private:
+  std::uint64_t used_ = 0;
+};
+
+/// The names under which entries of a file of another format are shown in a hierarchy, in the order
+/// of `names`. A name that is a valid key, and lies beneath no other entry, is shown as it is. In
+/// the others each byte that stands in the way is written as `%` and two hexadecimal digits, and
+/// what is then still another's gets `~2`, `~3` and so on. All that are returned differ.
+std::vector<std::string> shown_names(const std::vector<std::string>& names);
+
+/// The attribute that tells the name in the file, where it is not the one that is shown.
+inline constexpr std::string_view original_name_member = "original_name";
+
+}}}  // namespace zarrpoint::v0::detail

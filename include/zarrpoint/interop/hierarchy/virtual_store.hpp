@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
@@ -35,7 +34,3 @@ class virtual_store {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/hierarchy/impl/virtual_store_impl.hpp>
-#endif

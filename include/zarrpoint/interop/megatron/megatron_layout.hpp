@@ -2,25 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
 // The directory that Megatron-Core 0.13 writes with its backends ("zarr", 1) and ("torch", 1), file
 // by file. The root of the store is the directory of the checkpoint.
-
-namespace zarrpoint { inline namespace v0 { namespace megatron {
 
 /// What wrote the parts of a checkpoint.
 struct backends {
@@ -131,6 +132,20 @@ result<void> write_common(const any_store& store, const torch::value& state);
 
 }}}  // namespace zarrpoint::v0::megatron
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/megatron/impl/megatron_layout_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detail {
+
+// Which of the options of a save the layouts of Megatron-Core have: what they have not is refused,
+// rather than left out.
+
+/// Of which type a tensor is stored: its own, or that of the last rule with a `cast`. Errors: those
+/// of the cast.
+result<dtype> stored_type(const save_job& job, const planned_tensor& tensor);
+
+/// Errors: `invalid_argument` where there are attributes.
+result<void> check_attributes(const save_job& job);
+
+/// `cell`: the type and the shape of a cell of the tensor `key`. Errors: `invalid_argument` for a
+/// rule that asks for other chunks, or for codecs.
+result<void> check_rules(const save_job& job, const tensor_spec& cell, std::string_view key);
+
+}}}}  // namespace zarrpoint::v0::megatron::detail

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
@@ -10,7 +9,7 @@
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 
@@ -101,7 +100,3 @@ using strategies = default_strategies::with<saver, loader, torch_dist_saver, tor
                                             common_saver, common_loader>;
 
 }}}  // namespace zarrpoint::v0::megatron
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/megatron/impl/megatron_strategies_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 
@@ -25,7 +24,3 @@ struct torch_dist_loader {
 static_assert(sharded_loader<torch_dist_loader>);
 
 }}}  // namespace zarrpoint::v0::megatron
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/megatron/impl/torch_dist_loader_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
@@ -69,7 +68,3 @@ box stored_box(const dcp::tensor_entry& in, const planned_tensor& tensor, const 
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::megatron
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/megatron/impl/torch_dist_saver_impl.hpp>
-#endif

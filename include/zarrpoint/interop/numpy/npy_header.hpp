@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 
@@ -37,7 +36,3 @@ bool begins_npy(bytes_view file);
 result<npy_header> parse_npy(bytes_view file);
 
 }}}  // namespace zarrpoint::v0::numpy
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/numpy/impl/npy_header_impl.hpp>
-#endif

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <cstddef>
@@ -80,7 +79,3 @@ result<stored_place> inflating_format<Inflate>::open(const place_look& at, const
 }
 
 }}}  // namespace zarrpoint::v0::numpy
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/numpy/impl/numpy_store_impl.hpp>
-#endif

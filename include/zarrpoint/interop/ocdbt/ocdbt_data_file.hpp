@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -93,7 +92,3 @@ class ocdbt_data_files {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_data_file_impl.hpp>
-#endif

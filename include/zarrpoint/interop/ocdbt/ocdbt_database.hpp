@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <cstddef>
@@ -45,7 +43,3 @@ result<std::unique_ptr<blob>> open_ocdbt_value(const ocdbt_files& files, const o
                                                std::string name);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_database_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 
@@ -59,7 +58,3 @@ result<std::vector<std::byte>> encode_ocdbt_versions(const ocdbt_versions& versi
 std::size_t common_prefix(std::string_view a, std::string_view b);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_encoder_impl.hpp>
-#endif

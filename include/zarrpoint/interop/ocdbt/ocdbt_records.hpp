@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <array>
@@ -14,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-// The records of an OCDBT database, as bytes (TensorStore, "OCDBT database format").
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// The records of an OCDBT database, as bytes (TensorStore, "OCDBT database format").
 
 inline constexpr std::uint32_t ocdbt_manifest_mark = 0x0cdb3a2a;
 inline constexpr std::uint32_t ocdbt_versions_mark = 0x0cdb1234;
@@ -134,8 +133,44 @@ result<ocdbt_versions> read_ocdbt_versions(bytes_view stored, std::uint8_t heigh
 /// A node of the tree of keys of this height.
 result<ocdbt_node> read_ocdbt_node(bytes_view stored, std::uint8_t height, std::uint64_t limit);
 
+/// The body of a manifest or a node, decompressed, whose checksum is right. Errors: `corrupt`;
+/// `unsupported` for a later version of the format; `resource_limit` for more than `limit` bytes.
+result<std::vector<std::byte>> open_ocdbt_envelope(bytes_view stored, std::uint32_t mark,
+                                                   std::uint64_t limit);
+
+/// The record of such a body, compressed if there is a level. Errors: `resource_limit`.
+result<std::vector<std::byte>> close_ocdbt_envelope(bytes_view body, std::uint32_t mark,
+                                                    std::optional<std::int32_t> zstd_level);
+
 }}}  // namespace zarrpoint::v0::detail
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_records_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 {
+
+/// One version of an OCDBT database.
+struct ocdbt_version {
+  std::uint64_t generation = 0;   ///< counts up from 1
+  std::uint64_t commit_time = 0;  ///< when it was written, in nanoseconds since 1970
+  std::uint64_t keys = 0;         ///< how many it has
+  std::uint64_t tree_bytes = 0;   ///< what its nodes take in data files
+  std::uint64_t value_bytes = 0;  ///< what its values take there, without those within nodes
+
+  friend bool operator==(const ocdbt_version&, const ocdbt_version&) = default;
+};
+
+/// Which version of an OCDBT database is read, and with how much memory.
+struct ocdbt_options {
+  std::optional<std::uint64_t> generation{};  ///< this version; the newest otherwise
+  /// The newest version that is not younger, in nanoseconds since 1970.
+  std::optional<std::uint64_t> commit_time{};
+  /// The largest node or manifest, decompressed; one takes some five times as much memory at
+  /// most. Orbax writes nodes of up to 100 MB.
+  std::uint64_t node_bytes = std::uint64_t{256} << 20;
+  /// What the kept nodes may take beside the root and the one that was read last.
+  std::uint64_t cache_bytes = std::uint64_t{64} << 20;
+
+  /// The same version, with what fits a budget such as `limits::memory`: a node may have an eighth
+  /// of it, decompressed, and the kept ones a quarter; never more than these options have.
+  ocdbt_options within(std::uint64_t memory) const noexcept;
+};
+
+}}  // namespace zarrpoint::v0

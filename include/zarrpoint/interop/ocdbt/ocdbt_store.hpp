@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_version.hpp>
+#include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
@@ -79,7 +78,3 @@ struct format {
 }  // namespace ocdbt
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_store_impl.hpp>
-#endif

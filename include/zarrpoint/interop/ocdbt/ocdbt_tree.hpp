@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
@@ -83,7 +82,3 @@ result<std::vector<ocdbt_root>> list_ocdbt_versions(const ocdbt_files& files,
                                                     const ocdbt_versions& all);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_impl.hpp>
-#endif

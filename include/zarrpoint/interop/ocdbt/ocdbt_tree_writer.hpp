@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_encoder.hpp>
@@ -79,7 +78,3 @@ class ocdbt_tree_writer {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_tree_writer_impl.hpp>
-#endif

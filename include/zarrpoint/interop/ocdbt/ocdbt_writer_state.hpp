@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
@@ -66,7 +65,3 @@ struct ocdbt_writer_state {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/ocdbt/impl/ocdbt_writer_state_impl.hpp>
-#endif

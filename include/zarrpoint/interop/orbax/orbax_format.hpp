@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
@@ -50,7 +49,3 @@ result<std::optional<found_path>> find_at(const std::string& path,
                                           link_scope links = link_scope::none);
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_format_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
@@ -87,7 +86,3 @@ class msgpack_input {
 };
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_msgpack_impl.hpp>
-#endif

@@ -4,8 +4,6 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -74,7 +72,3 @@ struct array_facts {
 result<std::vector<array_facts>> read_array_facts(bytes_view json);
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_sharding_impl.hpp>
-#endif

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -74,7 +73,3 @@ inline constexpr std::string_view unfinished_mark = ".orbax-checkpoint-tmp";
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_step_impl.hpp>
-#endif

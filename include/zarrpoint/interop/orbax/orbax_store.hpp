@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
@@ -68,7 +67,3 @@ class tree_store {
 };
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_store_impl.hpp>
-#endif

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/sort_texts.hpp>
-#include <zarrpoint/zarr/json/json_limits.hpp>
+#include <zarrpoint/core/sort.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <cstdint>
 #include <string>
@@ -75,7 +74,3 @@ void arrange(std::vector<tree_leaf>& leaves);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax/impl/orbax_tree_impl.hpp>
-#endif

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/base/default_context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
@@ -46,7 +44,3 @@ std::vector<extra_handler> extra_handlers(const save_tree_options& options);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_extra_items_impl.hpp>
-#endif

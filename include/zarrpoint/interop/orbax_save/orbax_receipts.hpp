@@ -4,7 +4,6 @@
 
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
@@ -41,7 +40,3 @@ message encode_report(const save_report& report);
 result<save_report> decode_report(bytes_view told);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_receipts_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
@@ -48,7 +47,3 @@ std::string checkpoint_record(const checkpoint_facts& of);
 std::string_view handler_name(tree_handler which);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_records_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
@@ -33,7 +32,3 @@ node value_entry(const planned_item& item, const tree_plan& plan);
 std::string rich_text(const tree_plan& plan, const std::vector<tree_container>& all);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_rich_types_impl.hpp>
-#endif

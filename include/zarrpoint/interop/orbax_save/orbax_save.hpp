@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/default_context.hpp>
+#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
@@ -50,7 +49,3 @@ pending<save_report> save_async(location where, std::vector<tree_item> items,
                                 const context& how = default_context());
 
 }}}  // namespace zarrpoint::v0::orbax
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_save_impl.hpp>
-#endif

@@ -6,13 +6,11 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
@@ -111,7 +109,3 @@ class save_operation {
 };
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_save_operation_impl.hpp>
-#endif

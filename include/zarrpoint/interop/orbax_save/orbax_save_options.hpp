@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>

@@ -5,14 +5,13 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 
 #include <memory>
 #include <optional>
@@ -91,7 +90,3 @@ class tree_target {
 };
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_save_target_impl.hpp>
-#endif

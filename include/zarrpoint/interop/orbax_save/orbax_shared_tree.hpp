@@ -4,10 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_described.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <cstddef>
@@ -52,7 +49,3 @@ struct shared_tree {
 result<shared_tree> share_tree(std::span<const std::vector<described_leaf>> all);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/orbax_save/impl/orbax_shared_tree_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/result.hpp>
 
@@ -47,7 +46,3 @@ class pickle_input {
 };
 
 }}}  // namespace zarrpoint::v0::torch::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/pickle/impl/pickle_input_impl.hpp>
-#endif

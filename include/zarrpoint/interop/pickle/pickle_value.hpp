@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -172,7 +171,3 @@ void pickle_value::for_each_part(F&& f) const {
 }
 
 }}}  // namespace zarrpoint::v0::torch
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/pickle/impl/pickle_value_impl.hpp>
-#endif

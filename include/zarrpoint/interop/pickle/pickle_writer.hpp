@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle_opcode.hpp>
@@ -118,7 +117,3 @@ class pickle_writer {
 result<std::string> write_pickle(const node& value);
 
 }}}  // namespace zarrpoint::v0::torch
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/pickle/impl/pickle_writer_impl.hpp>
-#endif

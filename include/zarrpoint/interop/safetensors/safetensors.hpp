@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -150,7 +149,3 @@ result<void> save(std::string_view path, std::span<const named_view> tensors,
                   const metadata_map& metadata = {});
 
 }}}  // namespace zarrpoint::v0::safetensors
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/safetensors/impl/safetensors_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
@@ -86,7 +85,3 @@ result<files_report> write_files(std::string_view directory, const files_plan& p
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::safetensors
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/safetensors/impl/safetensors_files_impl.hpp>
-#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -118,7 +117,3 @@ result<std::string> dump_header(const header& from);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::safetensors
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/safetensors/impl/safetensors_header_impl.hpp>
-#endif

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
-#include <zarrpoint/store/stored_place.hpp>
+#include <zarrpoint/store/schemes.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -60,7 +59,3 @@ result<bool> has_parts(const any_store& store, const store_key& at);
 }  // namespace detail
 
 }}}  // namespace zarrpoint::v0::safetensors
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/safetensors/impl/safetensors_store_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
@@ -26,7 +25,3 @@ result<void> add_archive(const std::shared_ptr<const file>& from, const pickle_l
                          v0::detail::virtual_hierarchy& to);
 
 }}}}  // namespace zarrpoint::v0::torch::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/archive_walk_impl.hpp>
-#endif

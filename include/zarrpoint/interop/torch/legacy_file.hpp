@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
@@ -35,7 +34,3 @@ result<legacy_content> read_legacy(std::unique_ptr<blob> from, const pickle_limi
 
 }  // namespace detail
 }}}  // namespace zarrpoint::v0::torch
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/legacy_file_impl.hpp>
-#endif

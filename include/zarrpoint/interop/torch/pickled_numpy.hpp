@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
@@ -39,7 +38,3 @@ std::optional<numpy_array> read_numpy(const pickle_value& value, std::uint64_t* 
 std::optional<node> number_of(const numpy_array& of);
 
 }}}}  // namespace zarrpoint::v0::torch::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/pickled_numpy_impl.hpp>
-#endif

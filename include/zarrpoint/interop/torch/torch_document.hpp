@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/pickle/pickle_convert.hpp>
+#include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace torch {
 
 // Any pickled value as a document: the form of `state_node.hpp`, so that `state_from_node` takes
 // every one of them. Nothing is called; what Python would build is told as data:
@@ -36,8 +40,6 @@
 // outside of the pickle; where it is a storage of no tensor that is known, its bytes stand beside
 // it as "base64". {"__omitted__": "why"} is what lies within itself or too deep.
 
-namespace zarrpoint { inline namespace v0 { namespace torch {
-
 namespace detail {
 
 /// What becomes of tensors in a document.
@@ -60,6 +62,39 @@ result<node> to_document(const file& from, const pickle_node_limits& limits = {.
 
 }}}  // namespace zarrpoint::v0::torch
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/torch_document_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
+
+// The keys of dicts as those of a document.
+
+/// What a document has taken of its limits.
+struct document_budget {
+  pickle_node_limits limits;
+  std::size_t values = 0;
+  std::size_t text = 0;  ///< and tensors, in bytes
+
+  /// One text may be there any number of times. Errors: `resource_limit`.
+  result<void> charge(std::uint64_t size);
+};
+
+/// Whether an object with the member "$" is one that `state_node.hpp` has, as our own saver writes
+/// it; Python has such a dict by accident else.
+bool is_document_word(const node& of);
+
+/// The text of a key, as Python's json has it; nothing for keys that it refuses.
+std::optional<std::string> key_text(const pickle_value& key);
+
+/// Whether a key gets another "$" unless it is that of a word of our documents.
+bool is_escaped(const std::string& name);
+
+/// The keys of a dict that can be an object.
+struct document_keys {
+  std::vector<std::string> texts;
+  std::vector<std::size_t> members;  ///< which member has the value: the last of that key
+  bool are_text = true;              ///< each key has a text of its own
+
+  /// Walks the keys only. They decide the form in which the values are converted, and to convert
+  /// values for both forms would double the time at each level.
+  static result<document_keys> of(const pickle_value& value, document_budget& budget);
+};
+
+}}}}  // namespace zarrpoint::v0::torch::detail

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
@@ -119,7 +118,3 @@ result<file> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 result<file> open(const any_store& store, const store_key& key, const pickle_limits& limits = {});
 
 }}}  // namespace zarrpoint::v0::torch
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/torch_file_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
@@ -98,7 +97,3 @@ bool is_tensor(const pickle_value& value);
 result<tensor_info> describe_tensor(const pickle_value& value);
 
 }}}  // namespace zarrpoint::v0::torch
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/interop/torch/impl/torch_tensor_impl.hpp>
-#endif

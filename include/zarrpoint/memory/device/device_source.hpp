@@ -6,7 +6,6 @@
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/packed_rows.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 
 #include <algorithm>

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 
@@ -54,7 +53,3 @@ struct packed_rows {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/device/impl/packed_rows_impl.hpp>
-#endif

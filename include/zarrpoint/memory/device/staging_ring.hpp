@@ -7,7 +7,6 @@
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/spare_objects.hpp>
-#include <zarrpoint/memory/device/stream_guard.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -334,7 +333,3 @@ std::shared_ptr<staging_ring<Space>> ring_of(spare_objects& kept, const Space& s
 }
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/memory/device/impl/staging_ring_impl.hpp>
-#endif

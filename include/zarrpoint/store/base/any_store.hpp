@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 
@@ -239,7 +238,3 @@ result<std::optional<std::vector<std::byte>>> get(const any_store& store, const 
                                                   std::uint64_t max_bytes);
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/base/impl/any_store_impl.hpp>
-#endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/sort_texts.hpp>
+#include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 

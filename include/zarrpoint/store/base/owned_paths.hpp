@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,7 +27,3 @@ struct owned_paths {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/base/impl/owned_paths_impl.hpp>
-#endif

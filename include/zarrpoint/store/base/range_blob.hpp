@@ -56,7 +56,3 @@ class range_blob : public blob {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/base/impl/range_blob_impl.hpp>
-#endif

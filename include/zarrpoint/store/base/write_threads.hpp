@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/base/write_behind.hpp>
 
@@ -62,7 +61,3 @@ class write_threads {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/base/impl/write_threads_impl.hpp>
-#endif

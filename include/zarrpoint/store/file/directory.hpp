@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/posix.hpp>
@@ -81,7 +80,3 @@ class directory_stream {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/directory_impl.hpp>
-#endif

@@ -44,7 +44,3 @@ class extended_file final : public blob_extension {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/extended_file_impl.hpp>
-#endif

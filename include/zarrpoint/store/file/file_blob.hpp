@@ -56,7 +56,3 @@ class file_blob final : public blob {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/file_blob_impl.hpp>
-#endif

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/write_behind.hpp>
+#include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/store/file/staging_blocks.hpp>
 
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -126,7 +125,3 @@ class file_root {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/file_root_impl.hpp>
-#endif

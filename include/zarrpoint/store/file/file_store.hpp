@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 
@@ -74,7 +73,3 @@ class file_store {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/file_store_impl.hpp>
-#endif

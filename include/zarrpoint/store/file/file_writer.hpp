@@ -81,7 +81,3 @@ class file_writer final : public blob_writer {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/file_writer_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/posix.hpp>
@@ -91,7 +90,3 @@ class kept_directories {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/kept_directories_impl.hpp>
-#endif

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <string>
@@ -36,7 +35,3 @@ class path_watch {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/path_watch_impl.hpp>
-#endif

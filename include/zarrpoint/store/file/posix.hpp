@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <fcntl.h>
@@ -139,7 +138,3 @@ bool is_temporary_name(std::string_view name) noexcept;
 bool is_temporary_name(std::string_view name, temporary_kind kind) noexcept;
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/posix_impl.hpp>
-#endif

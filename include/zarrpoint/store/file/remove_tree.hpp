@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-
 #include <ctime>
 #include <string>
 #include <vector>
@@ -26,7 +24,3 @@ std::vector<std::string> remove_abandoned(int parent, const std::string& folder,
                                           std::time_t age = 3600);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/file/impl/remove_tree_impl.hpp>
-#endif

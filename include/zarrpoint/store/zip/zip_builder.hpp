@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
@@ -11,7 +10,6 @@
 #include <zarrpoint/store/zip/zip_batch.hpp>
 #include <zarrpoint/store/zip/zip_members.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
-#include <zarrpoint/store/zip/zip_space.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -100,7 +98,3 @@ class zip_builder {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/zip/impl/zip_builder_impl.hpp>
-#endif

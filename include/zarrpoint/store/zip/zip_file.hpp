@@ -67,7 +67,3 @@ class zip_file {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/zip/impl/zip_file_impl.hpp>
-#endif

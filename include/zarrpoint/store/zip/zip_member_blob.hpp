@@ -7,7 +7,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
-#include <zarrpoint/store/zip/zip_directory.hpp>
+#include <zarrpoint/store/zip/zip_records.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -76,7 +76,3 @@ result<std::unique_ptr<blob>> open_zip_member(std::shared_ptr<const detail::zip_
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/zip/impl/zip_member_blob_impl.hpp>
-#endif

@@ -8,18 +8,43 @@
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_builder.hpp>
-#include <zarrpoint/store/zip/zip_checksum.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// The checksum of a member whose pieces are written in any order, and what they leave out.
+class zip_checksum {
+ public:
+  void add(std::uint64_t offset, bytes_view bytes);
+
+  /// The first range below `size` that nothing covers: empty if there is none.
+  std::pair<std::uint64_t, std::uint64_t> hole(std::uint64_t size) const;
+  /// Where the last piece ends.
+  std::uint64_t end() const;
+  /// Whether a byte was written twice: then `value` means nothing, but `hole` is right.
+  bool overlaps() const;
+  std::uint32_t value() const;
+
+ private:
+  struct piece {
+    std::uint64_t end;
+    std::uint32_t crc;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, piece> pieces_;
+  bool overlaps_ = false;
+};
 
 /// A member being written. Small ones are kept in memory until they are whole. Others get a piece
 /// of the archive, as large as was reserved, or else twice of what there is so far each time that
@@ -71,7 +96,3 @@ class zip_member_writer final : public blob_writer {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/zip/impl/zip_member_writer_impl.hpp>
-#endif

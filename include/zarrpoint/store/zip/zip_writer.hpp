@@ -66,7 +66,3 @@ class zip_writer {
 };
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/store/zip/impl/zip_writer_impl.hpp>
-#endif

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
 #include <zarrpoint/core/node.hpp>
-#include <zarrpoint/zarr/json/json_limits.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -192,7 +191,3 @@ class json_reader {
 };
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/json/impl/json_reader_impl.hpp>
-#endif

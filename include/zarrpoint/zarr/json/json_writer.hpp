@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 
+#include <array>
+#include <cfloat>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -91,6 +93,26 @@ std::string dump_json(const node& value, json_style style = json_style::compact)
 
 }}  // namespace zarrpoint::v0
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/json/impl/json_writer_impl.hpp>
-#endif
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// `0.ddd... * 10^(exponent + 1)`: the first digit, which is not 0, counts 10^exponent, and the
+/// last is not 0 either.
+struct decimal_digits {
+  std::array<char, 20> text{};
+  std::size_t size = 0;
+  int exponent = 0;
+
+  std::string_view digits() const noexcept { return {text.data(), size}; }
+
+  void drop_zeros() noexcept;
+  /// The next larger number of as many digits.
+  void increment() noexcept;
+  /// The double nearest to it. Written without a point, which is another in some locales.
+  double read_back() const noexcept;
+};
+
+/// The fewest digits that read back as `magnitude`, which is finite and above 0, and of those the
+/// nearest to it: what `std::to_chars` gives, whose tables alone take 120 KiB of a small program.
+decimal_digits shortest_digits(double magnitude) noexcept;
+
+}}}  // namespace zarrpoint::v0::detail

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
@@ -56,7 +55,3 @@ v2_dtype v2_dtype_of(const dtype& type, const node& bytes_configuration);
 result<fill_value> reorder_record(const fill_value& fill, const v2_dtype& stored, bool to_stored);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/v2/impl/typestr_impl.hpp>
-#endif

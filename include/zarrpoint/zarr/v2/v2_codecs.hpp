@@ -2,19 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/base/known_codecs.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/dims.hpp>
+#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/zarr/array_metadata.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // The codecs of Zarr v2, where order, byte order, filters and compressor are members of their own,
 // told as a v3 chain and back.
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A codec of bytes, a filter or the compressor; `item_size` is that of what it gets.
 result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size);
@@ -42,8 +46,34 @@ struct v2_codecs {
 /// say.
 result<v2_codecs> to_v2_codecs(const array_metadata& array);
 
-}}}  // namespace zarrpoint::v0::detail
+// The filters of Zarr v2: what each of them is in v3, and those of elements told as v3 codecs and
+// back. Filters of v2 look at bytes, and the `dtype` of each says as what; codecs of v3 look at
+// elements, and the byte order comes at the end.
 
-#if ZARRPOINT_BODIES
-#include <zarrpoint/zarr/v2/impl/v2_codecs_impl.hpp>
-#endif
+/// The row of an id of Zarr v2, or null.
+const known_codec* find_v2_id(std::string_view id);
+
+/// The row of a codec of Zarr v3, or null. All of them may have "numcodecs." before their ids.
+const known_codec* find_v2_name(std::string_view name);
+
+/// The name of the row's codec of v2 in v3.
+std::string v3_name_of(const known_codec& row);
+
+/// The options of a filter or compressor: all members but its id.
+node v2_options(const node& value);
+
+/// A `dtype` of a filter: a typestr; one without byte order, `f8`; or a name, `float64`.
+result<v2_dtype> parse_v2_filter_dtype(const node& value);
+
+/// An array filter as a codec; `elements` is what it gets, and becomes what it makes. The codec
+/// gets elements in memory: it only has to know whether its `dtype` has another byte order than
+/// they have, and `>` says so.
+result<codec_spec> parse_v2_array_filter(const node& filter, const known_codec& row,
+                                         v2_dtype& elements);
+
+/// Array codecs of a v3 chain as filters; `elements` is of the array, in the byte order that the
+/// chain stores, and all types in between get that order, too.
+result<node::array> to_v2_array_filters(std::span<const codec_spec> codecs,
+                                        const v2_dtype& elements);
+
+}}}  // namespace zarrpoint::v0::detail

@@ -1,0 +1,502 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/box.hpp>
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort.hpp>
+#include <zarrpoint/core/utf8.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
+#include <zarrpoint/interop/hierarchy/weight_index.hpp>
+#include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/zarr/chunks.hpp>
+#include <zarrpoint/zarr/data_type.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+// --------------------------------------------------------------------------- virtual_hierarchy.hpp
+
+inline void append_escaped(std::string& to, char c) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(c);
+  to.append(1, '%').append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+}
+
+/// Documents of Zarr, which lie beside what has such a name.
+inline bool is_document_name(std::string_view segment) {
+  return segment == "zarr.json" || segment.starts_with(".z");
+}
+
+/// Hierarchies are walked no deeper than 64 groups.
+inline constexpr std::size_t most_shown_segments = 64;
+
+inline bool is_shown_as_it_is(std::string_view name) {
+  if (name.empty() || name.size() > max_leaf_name || !store_key::parse(name)) return false;
+  std::size_t segments = 0;
+  for (std::size_t at = 0; at != std::string_view::npos;) {
+    const std::size_t end = name.find('/', at);
+    if (is_document_name(name.substr(at, end - at)) || ++segments > most_shown_segments)
+      return false;
+    at = end == std::string_view::npos ? end : end + 1;
+  }
+  return true;
+}
+
+/// That something was cut off, and a number that tells texts with the same beginning apart.
+inline void append_cut(std::string& to, std::string_view whole) {
+  std::uint32_t number = 2166136261U;  // FNV-1a
+  for (const char c : whole) number = (number ^ static_cast<unsigned char>(c)) * 16777619U;
+  to.append("...").append(std::to_string(number));
+}
+
+inline void append_segment(std::string& to, std::string_view segment) {
+  constexpr std::size_t most = 200;  // file systems have names of 255 bytes
+  if (segment.empty()) to += "%";
+  const bool is_text = is_utf8(segment);
+  std::size_t first = to.size();
+  for (const char c : segment.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = byte >= 0x20 && byte != 0x7f && c != '\\' && (byte < 0x80 || is_text);
+    is_plain ? to.append(1, c) : (append_escaped(to, c), to);
+  }
+  if (segment.size() > most) {
+    while (to.size() > first && (static_cast<unsigned char>(to.back()) & 0x80) != 0) to.pop_back();
+    append_cut(to, segment);
+  }
+  if (segment == "." || segment == ".." || is_document_name(segment)) {
+    to.resize(first);
+    for (const char c : segment) c == '.' ? append_escaped(to, c) : void(to += c);
+  }
+}
+
+/// Leaves room for what tells it from others.
+inline void shorten(std::string& key) {
+  constexpr std::size_t most = max_leaf_name - 128;
+  if (key.size() <= most) return;
+  const std::string whole = key;
+  key.resize(most);
+  const auto is_cut = [](char c) {
+    return (static_cast<unsigned char>(c) & 0x80) != 0 || c == '/' || c == '%';
+  };
+  while (!key.empty() && is_cut(key.back())) key.pop_back();
+  append_cut(key, whole);
+}
+
+/// A name that is not a key, as one.
+inline std::string made_key(std::string_view name) {
+  std::string out;
+  std::size_t segments = 0;
+  for (std::size_t at = 0;; ++at) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    append_segment(out, name.substr(at, end - at));
+    if (end == name.size() || out.size() > max_leaf_name) break;
+    ++segments < most_shown_segments / 2 ? out.append(1, '/') : out.append("%2F");
+    at = end;
+  }
+  shorten(out);
+  if (store_key::parse(out)) return out;
+  std::string plain;
+  for (const char c : name.substr(0, 64)) append_escaped(plain, c);
+  return plain;
+}
+
+ZARRPOINT_INLINE std::vector<std::string> shown_names(const std::vector<std::string>& names) {
+  // From the shortest: what lies above another is placed before it.
+  std::vector<std::size_t> order(names.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return names[a].size() < names[b].size(); });
+  std::vector<std::string> out(names.size());
+  std::unordered_set<std::string_view> taken;  // those in `out`
+  std::unordered_set<std::size_t> groups;      // hashes of what lies above them
+  std::unordered_map<std::string, std::size_t> counts;
+  taken.reserve(names.size());
+  const auto for_each_group = [](std::string& of, auto&& f) {
+    for (std::size_t at = of.find('/'); at != of.npos; at = of.find('/', at + 1)) f(at);
+  };
+  const std::hash<std::string_view> hash;
+  const auto take = [&](std::string& shown) {
+    taken.insert(shown);
+    if (shown.find_first_of("%~.") == shown.npos) return;  // no name that is made is like them
+    for_each_group(
+        shown, [&](std::size_t at) { groups.insert(hash(std::string_view(shown).substr(0, at))); });
+  };
+  std::erase_if(order, [&](std::size_t i) {
+    bool is_own = is_shown_as_it_is(names[i]) && !taken.contains(names[i]);
+    out[i] = names[i];
+    if (is_own)
+      for_each_group(out[i], [&](std::size_t at) {
+        is_own = is_own && !taken.contains(std::string_view(names[i]).substr(0, at));
+      });
+    if (is_own) take(out[i]);
+    return is_own;
+  });
+  for (const std::size_t i : order) {
+    std::string& shown = out[i];
+    if (!is_shown_as_it_is(shown)) shown = made_key(shown);
+    for_each_group(shown, [&](std::size_t at) {
+      if (taken.contains(std::string_view(shown).substr(0, at))) shown.replace(at, 1, "%2F");
+    });
+    if (shown.size() > max_leaf_name) shorten(shown);
+    if (taken.contains(shown) || groups.contains(hash(shown))) {
+      const std::string plain = shown;
+      std::size_t& count = counts[plain];
+      do shown = plain + '~' + std::to_string(++count + 1);
+      while (taken.contains(shown) || groups.contains(hash(shown)));
+    }
+    take(shown);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
+  const auto list = [](const dims& extents) {
+    node::array out;
+    for (const index_t extent : extents) out.emplace_back(std::int64_t{extent});
+    return out;
+  };
+  dims chunk = what.shape;
+  for (index_t& extent : chunk) extent = std::max<index_t>(extent, 1);
+  // A type that this library has would make it an array that reads as its fill value.
+  node type = printable(what.type, 200);
+  if (what.type.empty() || parse_data_type_v3(type)) type = "unread " + *type.if_string();
+  const auto named = [](const char* name, node configuration) {
+    return node::object{{"name", name}, {"configuration", std::move(configuration)}};
+  };
+  return node::object{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", list(what.shape)},
+      {"data_type", std::move(type)},
+      {"chunk_grid", named("regular", node::object{{"chunk_shape", list(chunk)}})},
+      {"chunk_key_encoding", named("default", node::object{{"separator", "/"}})},
+      {"fill_value", 0},
+      {"codecs", node::array{named("bytes", node::object{})}},
+      {"attributes", node::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
+}
+
+ZARRPOINT_INLINE result<std::string> with_original_name(std::string_view document,
+                                                        std::string_view name) {
+  ZARRPOINT_TRY(out, parse_json(as_bytes(document)));
+  node attributes;
+  if (node* const own = out.find("attributes")) attributes = std::move(*own);
+  attributes.set(std::string(original_name_member),
+                 is_utf8(name) ? std::string(name) : printable(name, name.size()));
+  out.set("attributes", std::move(attributes));
+  return dump_json(out);
+}
+
+inline std::shared_ptr<const std::vector<std::byte>> shared_text_of(std::string_view text) {
+  const bytes_view bytes = as_bytes(text);
+  return v0::detail::make_counted<const std::vector<std::byte>>(bytes.begin(), bytes.end());
+}
+
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const array_metadata& as, chunk_opener chunk) {
+  if (!is_wanted(name)) return {};
+  if (!last_ || *last_ != as) {
+    ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
+    last_text_ = shared_text_of(dump_json(document));
+    last_ = as;
+  }
+  entry made{last_text_, {}};
+  if (!box::whole(as.shape).empty())
+    made.chunks.emplace_back(as.keys.key(dims(as.shape.rank(), 0)), std::move(chunk));
+  names_.push_back(name);
+  entries_.push_back(std::move(made));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const unread_entry& what,
+                                                     std::vector<chunk_opener> stored) {
+  if (!is_wanted(name)) return {};
+  entry made{shared_text_of(dump_json(unread_document(what))), {}};
+  for (chunk_opener& each : stored)
+    made.chunks.emplace_back("c/" + std::to_string(made.chunks.size()), std::move(each));
+  names_.push_back(name);
+  entries_.push_back(std::move(made));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
+                                                     const array_metadata& as,
+                                                     std::vector<std::byte> chunk) {
+  return add(name, as,
+             [bytes = v0::detail::make_counted<const std::vector<std::byte>>(std::move(chunk))](
+                 std::string called) -> result<std::unique_ptr<blob>> {
+               return v0::detail::make_owned<blob, memory_blob>(bytes, std::move(called));
+             });
+}
+
+ZARRPOINT_INLINE void virtual_hierarchy::add_group(const std::string& path,
+                                                   const shared_text& document) {
+  objects_.push_back({path.empty() ? "zarr.json" : path + "/zarr.json", document, {}});
+}
+
+ZARRPOINT_INLINE result<void> virtual_hierarchy::add_entries() {
+  std::vector<std::string> shown = shown_names(names_);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    entry& each = entries_[i];
+    if (shown[i] != names_[i]) {
+      ZARRPOINT_TRY(document, with_original_name(as_text(bytes_view(*each.document)), names_[i]));
+      each.document = shared_text_of(document);
+    }
+    ZARRPOINT_TRY(at, store_key::parse(shown[i]));
+    ZARRPOINT_TRY(key, at.child("zarr.json"));
+    objects_.push_back({std::string(key.str()), std::move(each.document), {}});
+    for (auto& [beneath, chunk] : each.chunks)
+      objects_.push_back({shown[i] + '/' + beneath, nullptr, std::move(chunk)});
+    each = {};
+  }
+  entries_ = {};
+  last_.reset();
+  last_text_ = nullptr;
+  names_ = std::move(shown);
+  v0::detail::sort_names(names_);
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes) {
+  group_budget budget;
+  for (const std::string& name : names_)  // before their names are made
+    if (name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(name));
+  ZARRPOINT_CHECK(add_entries());
+  node group;
+  group.set("zarr_format", 3);
+  group.set("node_type", "group");
+  node root = group;
+  if (!attributes.is_null()) root.set("attributes", attributes);
+  add_group("", shared_text_of(dump_json(root)));
+  std::vector<std::string> groups;  // made when all are known to fit
+  std::string last;
+  for (const std::string& name : names_) {
+    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
+      std::string above = name.substr(0, at + 1);
+      if (last.starts_with(above)) continue;
+      above.pop_back();
+      ZARRPOINT_CHECK(budget.charge(above));
+      groups.push_back(std::move(above));
+    }
+    last = name + '/';
+  }
+  names_ = {};
+  const shared_text document = shared_text_of(dump_json(group));
+  for (const std::string& each : groups) add_group(each, document);
+  v0::detail::sort_by_text(objects_, [](const object& one) -> std::string_view { return one.key; });
+  return {};
+}
+
+ZARRPOINT_INLINE std::vector<virtual_hierarchy::object>::const_iterator
+virtual_hierarchy::first_object(std::string_view key) const {
+  return std::lower_bound(
+      objects_.begin(), objects_.end(), key,
+      [](const object& a, std::string_view b) { return std::string_view(a.key) < b; });
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_hierarchy::open(const store_key& key,
+                                                                       std::string name) const {
+  const auto at = first_object(key.str());
+  if (at == objects_.end() || at->key != key.str()) return std::unique_ptr<blob>();
+  if (at->text == nullptr) return at->chunk(std::move(name));
+  return v0::detail::make_owned<blob, memory_blob>(at->text, std::move(name));
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_hierarchy::list(
+    const store_key& prefix) const {
+  return list_children(prefix, [&](std::string_view text) {
+    const auto at = first_object(text);
+    return at == objects_.end() ? nullptr : &at->key;
+  });
+}
+
+ZARRPOINT_INLINE array_metadata raw_array(const tensor_spec& spec, endian order) {
+  array_metadata out;
+  out.shape = spec.shape;
+  out.type = spec.type;
+  out.chunk_shape = spec.shape;
+  mend_empty_chunks(out);
+  out.fill = fill_value::zero(spec.type);
+  node how;
+  if (spec.type.scalar_size() > 1) how.set("endian", order == endian::little ? "little" : "big");
+  out.codecs.emplace_back("bytes", std::move(how));
+  return out;
+}
+
+ZARRPOINT_INLINE result<text_array> array_of_texts(const dims& shape,
+                                                   const std::vector<std::string_view>& texts) {
+  text_array out;
+  out.metadata.shape = out.metadata.chunk_shape = shape;
+  mend_empty_chunks(out.metadata);
+  out.metadata.type = dtype(dtype_kind::string);
+  out.metadata.fill = fill_value::zero(out.metadata.type);
+  out.metadata.codecs.emplace_back("vlen-utf8");
+  std::uint64_t bytes = 4 + 4 * std::uint64_t{texts.size()};
+  for (const std::string_view text : texts) bytes += text.size();
+  if (bytes > UINT32_MAX) return error{errc::resource_limit, "its texts have more than 4 GiB"};
+  out.chunk.resize(static_cast<std::size_t>(bytes));
+  std::byte* to = out.chunk.data();
+  const auto put_number = [&to](std::size_t number) {
+    store_le<std::uint32_t>(to, static_cast<std::uint32_t>(number));
+    to += 4;
+  };
+  put_number(texts.size());
+  for (const std::string_view text : texts) {
+    put_number(text.size());
+    to = std::copy(as_bytes(text).begin(), as_bytes(text).end(), to);
+  }
+  return out;
+}
+
+// ------------------------------------------------------------------------------- virtual_store.hpp
+
+ZARRPOINT_INLINE virtual_store::virtual_store(virtual_hierarchy tree, std::string name)
+    : tree_(make_counted<const virtual_hierarchy>(std::move(tree))), name_(std::move(name)) {}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_store::open(const store_key& key) const {
+  return guarded([&] { return tree_->open(key, describe(key)); });
+}
+
+ZARRPOINT_INLINE std::string virtual_store::describe(const store_key& key) const {
+  return key.is_root() ? name_ : name_ + ":" + std::string(key.str());
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_store::list(
+    const store_key& prefix) const {
+  return guarded([&] { return tree_->list(prefix); });
+}
+
+// -------------------------------------------------------------------------------- weight_index.hpp
+
+ZARRPOINT_INLINE std::vector<std::string> weight_index::files() const {
+  std::vector<std::string> out;
+  for (const auto& [name, file] : file_of)
+    if (out.empty() || out.back() != file) out.push_back(file);
+  sort_names(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+ZARRPOINT_INLINE result<weight_index> parse_weight_index(const node& document) {
+  const node* const map = document.find("weight_map");
+  if (map == nullptr || map->if_object() == nullptr)
+    return error{errc::corrupt,
+                 "it has no object \"weight_map\": it is not the index of a model in files"};
+  weight_index out;
+  for (const node::member& one : *map->if_object()) {
+    const std::string* const file = one.value.if_string();
+    // A name in a file must not lead to files elsewhere.
+    if (file == nullptr || file->empty() || file->find('/') != file->npos || *file == "." ||
+        *file == "..")
+      return error{errc::corrupt, "weight_map: the tensor " + in_quotes(one.key) +
+                                      " names a file that is not in the directory of the index"};
+    out.file_of.emplace(one.key, *file);
+  }
+  if (const node* const metadata = document.find("metadata"))
+    if (const node* const total = metadata->find("total_size")) out.total_size = total->to_uint64();
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::optional<weight_index>> read_weight_index(const any_store& store,
+                                                                       const store_key& key) {
+  constexpr std::uint64_t most = std::uint64_t{256} << 20;
+  ZARRPOINT_TRY(text, get(store, key, most));
+  if (!text) return std::optional<weight_index>();
+  const auto parse = [&]() -> result<weight_index> {
+    ZARRPOINT_TRY(document, parse_json(*text, {.max_bytes = static_cast<std::size_t>(most)}));
+    return parse_weight_index(document);
+  };
+  ZARRPOINT_TRY(parsed, parse().at(store.describe(key)));
+  return std::optional(std::move(parsed));
+}
+
+/// What an index leaves out, as it is found.
+struct left_tensors {
+  static constexpr std::size_t most_told = 1000;
+
+  std::uint64_t count = 0;
+  node::array told;
+
+  void add(std::string_view name, const std::string& file, std::string reason) {
+    if (++count > most_told) return;
+    told.emplace_back(node::object{{"name", printable(name, 1000)},
+                                   {"file", printable(file, 1000)},
+                                   {"reason", std::move(reason)}});
+  }
+  node document() && {
+    if (count == 0) return {};
+    return node::object{{"left_out", count}, {"tensors", std::move(told)}};
+  }
+};
+
+ZARRPOINT_INLINE result<node> join_files(const weight_index& of, const file_adder& add,
+                                         virtual_hierarchy& to) {
+  std::map<std::string_view, std::vector<std::string_view>> names;
+  for (const auto& [name, file] : of.file_of) names[file].push_back(name);
+  left_tensors left;
+  for (auto& [of_file, wanted] : names) {
+    const std::string file(of_file);
+    std::vector<std::string_view> missing = std::move(wanted);  // sorted, as the map is
+    std::vector<bool> found(missing.size());
+    to.take_only([&](std::string_view name) -> bool {
+      const auto at = std::lower_bound(missing.begin(), missing.end(), name);
+      if (at != missing.end() && *at == name)
+        return found[static_cast<std::size_t>(at - missing.begin())] = true;
+      const auto other = of.file_of.find(name);
+      left.add(name, file,
+               other == of.file_of.end()
+                   ? "not in the weight_map, so it is not read"
+                   : "the weight_map takes it from " + in_quotes(other->second) +
+                         ", so this one is not read");
+      return false;
+    });
+    ZARRPOINT_CHECK(add(file, to));
+    if (const auto lost = std::find(found.begin(), found.end(), false); lost != found.end())
+      return error{errc::corrupt,
+                   "weight_map: tensor " +
+                       in_quotes(missing[static_cast<std::size_t>(lost - found.begin())]) +
+                       " is not in " + in_quotes(file)};
+  }
+  to.take_only({});
+  return std::move(left).document();
+}
+
+ZARRPOINT_INLINE result<bool> has_index(const place_look& at, const char* name) {
+  ZARRPOINT_TRY(is_there, at.has({name}));
+  if (!is_there) return false;
+  ZARRPOINT_TRY(is_more, at.has({"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"}));
+  return !is_more;
+}
+
+ZARRPOINT_INLINE result<stored_place> index_at(const place_look& at, const char* name) {
+  if (!at.is_file()) {
+    ZARRPOINT_CHECK(at.check_directory());
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    return stored_place{at.directory(), std::move(key)};
+  }
+  const std::size_t slash = at.place().rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : at.place().substr(0, slash + 1);
+  ZARRPOINT_TRY(key, store_key::parse(at.place().substr(slash + 1)));  // npos + 1 == 0
+  ZARRPOINT_TRY(store, file_store::open(folder, {.read_only = true, .follow_links = at.links()}));
+  return stored_place{std::move(store), std::move(key)};
+}
+
+}}}  // namespace zarrpoint::v0::detail
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/zarr/type_bodies.hpp>
+#endif
