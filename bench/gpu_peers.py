@@ -7,6 +7,9 @@
 
 64 tensors of bfloat16, as in the row of gpu_bench that it stands beside. Each of the libraries that
 are installed takes its turn in each round; the first round warms up. Loads are checked once.
+
+Some libraries open files with O_DIRECT (instanttensor does) and so read the disk, not the page cache. Their rows
+are fair only where FOLDER is on a tmpfs, or where the files are cold for all.
 """
 
 import importlib.metadata
