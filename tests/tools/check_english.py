@@ -5,8 +5,13 @@
 
     check_english.py [repository root]      prints one line per breach; exit status 1 if there is one
     check_english.py --self-test            shows that each rule catches its breach
+    check_english.py --page FILE...         holds these pages to the rules of PAGES: for a page that is rewritten
 
 The golden files, which others wrote, are left out, and so is this file.
+
+Each page of PAGES is held to two more rules. A sentence has at most 30 words, where `code` counts as one word.
+A line has at most 120 columns; of a row of a table that holds for each cell, without the targets of its links.
+A page that is rewritten gets its line there.
 """
 
 import re
@@ -16,6 +21,9 @@ from pathlib import Path
 
 PLACES = ("include", "tools", "tests", "docs", "examples", "bench", "README.md")
 KINDS = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".sh", ".md", ".txt", ".cmake", ".yml"}
+PAGES = (  # those that are rewritten, a line each
+)
+MOST_WORDS, MOST_COLUMNS = 30, 120
 LEFT_OUT = ("tests/golden/", "tests/tools/check_english.py")
 COMPARED = "longer|more|less|fewer|larger|smaller|greater|shorter|faster|slower|later|earlier|worse|better"
 RULES = [  # pattern, what to write instead
@@ -44,8 +52,63 @@ def breaches(text):
             yield number, flat[found.start() : found.end() + 12], instead
 
 
-def check(root):
+def without_marks(text):
+    """The words of a page's text: links are what they show, code is one word."""
+    text = re.sub(r"`[^`]+`", "`code`", text)
+    return re.sub(r"!?\[([^\]]*)\]\([^()\s]+\)", r"\1", text)
+
+
+def cells_of(row):
+    """The texts between the bars of a row, but for bars in code."""
+    return [cell.strip() for cell in re.split(r"\|(?=(?:[^`]*`[^`]*`)*[^`]*$)", row.strip().strip("|"))]
+
+
+def paragraphs(text):
+    """(line number, text) of each paragraph, item of a list, heading and cell of a table, without code blocks."""
+    begun, lines, fence = 0, [], None
+    for number, line in enumerate([*text.split("\n"), ""], 1):
+        mark = re.match(r"\s*(`{3,})", line)
+        is_item = re.match(r"\s*(?:[-*]|\d+\.) ", line)
+        is_row, is_heading = line.startswith("|"), line.startswith("#")
+        if lines and (mark or is_item or is_row or is_heading or not line.strip()):
+            yield begun, " ".join(lines)
+            lines = []
+        if mark and fence in (None, mark[1]):
+            fence = mark[1] if fence is None else None
+        elif fence is None and (is_row or is_heading):
+            for cell in cells_of(line) if is_row else [line.strip("# ")]:
+                yield number, cell
+        elif fence is None and line.strip():
+            begun = begun if lines else number
+            lines.append(re.sub(r"^\s*(?:(?:[-*]|\d+\.) )?\s*", "", line))
+
+
+def page_breaches(text):
+    """(line number, what is wrong) of a page of PAGES."""
+    for number, line in enumerate(text.split("\n"), 1):
+        parts = [re.sub(r"\]\([^()\s]+\)", "]", cell) for cell in cells_of(line)] if line.startswith("|") else [line]
+        if (columns := max(map(len, parts))) > MOST_COLUMNS:
+            yield number, f"{columns} columns: at most {MOST_COLUMNS} in a line, or in a cell of a table"
+    for number, paragraph in paragraphs(text):
+        for sentence in re.split(r"(?<=[.!?])[\"*)]* +(?=[A-Z`\"*(\d])", without_marks(paragraph)):
+            words = [word for word in sentence.split() if re.search(r"\w", word)]
+            if len(words) > MOST_WORDS:
+                yield number, f'a sentence of {len(words)} words, at most {MOST_WORDS}: "{" ".join(words[:6])} ..."'
+
+
+def check_pages(root, names):
     errors = []
+    for name in names:
+        if not (root / name).is_file():
+            errors.append(f"{name}: stands in PAGES and is not there")
+            continue
+        for number, wrong in page_breaches((root / name).read_text(encoding="utf-8")):
+            errors.append(f"{name}:{number}: {wrong}")
+    return errors
+
+
+def check(root, pages=PAGES):
+    errors = check_pages(root, pages)
     for place in PLACES:
         files = [root / place] if (root / place).is_file() else sorted((root / place).rglob("*"))
         for path in files:
@@ -66,18 +129,42 @@ BAD = ["x\n// It is no key.", "/// Names that are\n/// no keys.", "It may be no 
        "by who wrote it", "a value, be it one", '"GLOB is meant"', "it stands twice", "zarr has not\nthe codec"]  # fmt: skip
 
 
+FEW, MANY = "It has " + "a " * 27 + "word", "It has " + "a " * 28 + "word"  # of 30 and 31 words
+GOOD_PAGES = [
+    f"# Head\n\n{FEW}.\n{FEW}:\n\n- {FEW}\n- {FEW}\n1. {FEW}\n", f"| {FEW} | {FEW}. |", f"```sh\n{MANY}\n```",
+    f"It has `{MANY}` here.", f"[{FEW}](b)", "x" * 120, f"| [a]({'x' * 120}) | b |", f"| {'x' * 100} | {'x' * 100} |",
+    f"{FEW}\n# {FEW}\n{FEW}", f"\"{FEW}.\"\n{FEW}.",
+]  # fmt: skip
+BAD_PAGES = [  # and the line that is told
+    (f"a\n\n{MANY}.", 3), (f"It has `one`, and\n{FEW}", 1), (f"- {MANY}", 1), (f"| a | {MANY} |", 1), ("\n" + "x" * 121, 2),
+    (f"| {'x' * 121} |", 1), (f"```\n{'x' * 121}\n```", 2), (f"- a\n- b\n{FEW}\n", 2), (f"a. [it {FEW}](b)", 1),
+]  # fmt: skip
+
+
+def page_failures():
+    failures = [f"{text}: {list(page_breaches(text))}" for text in GOOD_PAGES if list(page_breaches(text))]
+    for text, line in BAD_PAGES:
+        if [number for number, _ in page_breaches(text)] != [line]:
+            failures.append(f"{text}: expected one error on line {line}, got {list(page_breaches(text))}")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.md").write_text(MANY, encoding="utf-8")
+        if len(check(Path(folder), ("a.md", "b.md"))) != 2:
+            failures.append("a page of the list is not held to its rules, or a lost one not told")
+    return failures
+
+
 def self_test():
-    failures = []
+    failures = page_failures()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "docs/a.md")
         path.parent.mkdir()
         path.write_text(GOOD, encoding="utf-8")
-        if errors := check(Path(folder)):
+        if errors := check(Path(folder), ()):
             failures.append(f"good text was refused: {errors}")
         for text in BAD:
             path.write_text(text, encoding="utf-8")
-            if len(check(Path(folder))) != 1:
-                failures.append(f"{text}: expected one error, got {check(Path(folder))}")
+            if len(errors := check(Path(folder), ())) != 1:
+                failures.append(f"{text}: expected one error, got {errors}")
     if [number for number, _, _ in breaches("a\n\nb be it\n")] != [3]:
         failures.append("the line is not told")
     return failures
@@ -86,7 +173,11 @@ def self_test():
 def main(arguments):
     if "--self-test" in arguments:
         failures = self_test()
-        print("\n".join(failures) or f"check_english: {len(BAD) + 2} self-tests passed")
+        tests = len(BAD) + len(GOOD_PAGES) + len(BAD_PAGES) + 3
+        print("\n".join(failures) or f"check_english: {tests} self-tests passed")
+    elif arguments[:1] == ["--page"]:
+        failures = check_pages(Path.cwd(), arguments[1:])
+        print("\n".join(failures) or f"{len(arguments) - 1} pages are as they should be")
     else:
         failures = check(Path(arguments[0] if arguments else Path(__file__).parents[2]).resolve())
         for line in failures:
