@@ -137,7 +137,7 @@ class Inspect(Case):
     def test_arguments(self):
         zarr.create_array(self.folder / "z.zarr", data=np.arange(3))
         self.assertIn("metadata document", self.refused("inspect", self.folder / "z.zarr/zarr.json"))
-        self.assertIn("no such file", self.refused("inspect", self.folder / "none"))
+        self.assertIn("No such file", self.refused("inspect", self.folder / "none"))
         self.assertEqual(self.json("inspect", self.folder / "z.zarr")["arrays"][0]["name"], "")
         (self.folder / "link").symlink_to(self.folder / "z.zarr")
         self.expect(OK, "inspect", self.folder / "link")

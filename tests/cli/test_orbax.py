@@ -33,7 +33,7 @@ class Orbax(Case):
         extra = self.json("inspect", f"{root}:extra")
         self.assertEqual(extra["attributes"], {"lr": 0.1, "tags": ["a", None]})
         self.assertEqual(extra["orbax"]["item"], "json")
-        for wrong, said in ((f"{root}:other", b'has no item "other"'), (f"{root}s:x", b"no such file")):
+        for wrong, said in ((f"{root}:other", b'has no item "other"'), (f"{root}s:x", b"No such file")):
             done = run("inspect", wrong)
             self.assertEqual(done.returncode, FAILED)
             self.assertIn(said, done.stderr)
@@ -126,7 +126,7 @@ class Orbax(Case):
         self.assertIn("5/state", said)
         damaged("manager-composite", lambda place: shutil.rmtree(place / "5/state"))
         damaged("in-text", lambda place: (place / "_strings.json").unlink())
-        self.assertIn(b"no such", run("verify", self.folder / "nothing").stderr)
+        self.assertIn(b"No such", run("verify", self.folder / "nothing").stderr)
 
     def test_a_chunk_that_is_gone_is_a_fault(self):
         made = self.folder / "c"

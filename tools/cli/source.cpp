@@ -146,22 +146,13 @@ zp::result<source_pointer> open_by_content(const std::string& path, std::string_
                      "safetensors, GGUF, torch.save, npy and npz");
 }
 
-/// Whether what is not there as a file or directory lies in one that a format claims.
-bool is_of_a_format(const std::string& path, const zp::context& how) {
-  const auto opened = how.stores.open(path, {.memory = how.limit.memory});
-  if (opened) return true;
-  const auto plain = zp::default_stores::table().open(path, {});
-  return plain || plain.failure().message != opened.failure().message;
-}
-
 zp::result<source_pointer> open_any(const std::string& path, const zp::context& how) {
   switch (kind_of(path)) {
     case path_kind::nothing:
       // It may be there all the same: in a file.
       if (!zp::detail::split_at_file(path).rest.empty() && zp::detail::is_zip_path(path))
         return open_zipped_zarr(path, how);
-      if (is_of_a_format(path, how)) return open_zarr(path, how);
-      return zp::error{zp::errc::not_found, path + ": there is no such file or directory"};
+      return open_zarr(path, how);
     case path_kind::directory: return open_directory(path, how);
     case path_kind::other: return unsupported(path, "neither a file nor a directory");
     case path_kind::file: break;

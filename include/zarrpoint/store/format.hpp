@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/core/type_list.hpp>
 #include <zarrpoint/store/registry.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
@@ -16,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 // Formats: what a path holds that is not a Zarr hierarchy of its own, by what lies there.
 
@@ -119,17 +119,17 @@ struct format_list {
 /// The schemes and the formats among some types; of one name the last.
 template <class Stores, class Formats, class... Rest>
 struct stores_and_formats {
-  static constexpr store_table table() { return store_table(Stores::entries, &Formats::rules); }
+  using chosen = typename decltype(list_as<format_list>(Formats{}))::type;
+  static constexpr store_table table() { return store_table(Stores::entries, &chosen::rules); }
 };
-template <class Stores, class... Kept, store_scheme T, class... Rest>
-struct stores_and_formats<Stores, format_list<Kept...>, T, Rest...>
-    : stores_and_formats<typename Stores::template with<T>, format_list<Kept...>, Rest...> {};
-template <class Stores, class... Kept, readable_format T, class... Rest>
-struct stores_and_formats<Stores, format_list<Kept...>, T, Rest...>
+template <class Stores, class Formats, store_scheme T, class... Rest>
+struct stores_and_formats<Stores, Formats, T, Rest...>
+    : stores_and_formats<typename Stores::template with<T>, Formats, Rest...> {};
+template <class Stores, class Formats, readable_format T, class... Rest>
+struct stores_and_formats<Stores, Formats, T, Rest...>
     : stores_and_formats<typename Stores::template with<scheme_of_format<T>>,
-                         std::conditional_t<((T::name == Rest::name) || ...), format_list<Kept...>,
-                                            format_list<Kept..., T>>,
-                         Rest...> {};
+                         decltype(Formats{} + unless_replaced<same_name, T, Rest...>{}), Rest...> {
+};
 
 }  // namespace detail
 
@@ -141,7 +141,7 @@ template <class... Fs>
 constexpr store_table formats() {
   static_assert((... && (readable_format<Fs> || store_scheme<Fs>)),
                 "zarrpoint: formats<...> takes formats and schemes of stores");
-  return detail::stores_and_formats<default_stores, detail::format_list<>, Fs...>::table();
+  return detail::stores_and_formats<default_stores, detail::type_list<>, Fs...>::table();
 }
 
 }}  // namespace zarrpoint::v0

@@ -910,18 +910,6 @@ ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<std::optional<found_path>> find_at(const std::string& path,
-                                                           link_scope links) {
-  const place_look at(path, links);
-  const auto named = detail::directory_at(at);
-  if (!named) return std::optional<found_path>();
-  ZARRPOINT_TRY(is_one, detail::is_orbax(named->place));
-  if (!is_one) return std::optional<found_path>();
-  ZARRPOINT_TRY(found, find_tree(named->place, named->item));
-  ZARRPOINT_TRY(rest, store_key::parse(named->rest));
-  return std::optional(found_path{named->path, std::move(found), std::move(rest)});
-}
-
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   const auto named = detail::directory_at(at);
   if (!named) return claim::none;
@@ -929,20 +917,39 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   return is_one ? claim::sure : claim::none;
 }
 
-ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
-  const auto named = detail::directory_at(at);
+namespace detail {
+
+/// The tree that a look leads to.
+ZARRPOINT_INLINE result<found_path> find_by_look(const place_look& at) {
+  const auto named = directory_at(at);
   if (!named) ZARRPOINT_CHECK(at.check_directory());
   ZARRPOINT_TRY(found, find_tree(named->place, named->item));
   ZARRPOINT_TRY(rest, store_key::parse(named->rest).at(at.path()));
-  ZARRPOINT_TRY(is_tree, detail::holds_tree(found.place));
+  return found_path{named->path, std::move(found), std::move(rest)};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<std::optional<found_path>> find_at(const std::string& path,
+                                                           link_scope links) {
+  const place_look at(path, links);
+  ZARRPOINT_TRY(claimed, format::sniff(at));
+  if (claimed == claim::none) return std::optional<found_path>();
+  ZARRPOINT_TRY(found, detail::find_by_look(at));
+  return std::optional(std::move(found));
+}
+
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
+  ZARRPOINT_TRY(found, detail::find_by_look(at));
+  const stored_place& directory = found.found.place;
+  ZARRPOINT_TRY(is_tree, detail::holds_tree(directory));
   const auto open = [&]() -> result<any_store> {
-    if (!is_tree) return detail::json_store(found.place);
-    ZARRPOINT_TRY(tree, tree_store::open(std::move(found.place.store), std::move(found.place.key),
-                                         use.memory));
+    if (!is_tree) return detail::json_store(directory);
+    ZARRPOINT_TRY(tree, tree_store::open(directory.store, directory.key, use.memory));
     return any_store(std::move(tree));
   };
   ZARRPOINT_TRY(opened, open());
-  return stored_place{std::move(opened), std::move(rest), "Orbax checkpoint"};
+  return stored_place{std::move(opened), std::move(found.rest), "Orbax checkpoint"};
 }
 
 }}}  // namespace zarrpoint::v0::orbax
