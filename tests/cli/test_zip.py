@@ -96,11 +96,11 @@ class Zip(Case):
             self.assertIn('there are "b/a/b"', self.refused("inspect", path, "c"))
             self.assertIn("holds no Zarr array", self.refused("inspect", f"{path}/c"))
             self.assertIn("invalid_argument", self.refused("inspect", f"{path}/b/../run/a"))
-            self.assertIn("no such file", self.refused("inspect", self.folder / "none.zip/a"))
+            self.assertIn("No such file", self.refused("inspect", self.folder / "none.zip/a"))
             self.assertIn("written whole", self.refused("convert", f"{path}/b", f"{path}/c.zarr"))
         text = self.folder / "text"
         text.write_text("text")
-        self.assertIn("no such file", self.refused("inspect", text / "a"))
+        self.assertIn("Not a directory", self.refused("inspect", text / "a"))
 
     def test_npy_files_in_a_zip_file_are_not_zarr(self):
         np.savez(self.folder / "a.npz", x=np.arange(3), **{"g/y": np.arange(4)})
