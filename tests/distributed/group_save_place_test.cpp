@@ -4,6 +4,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/group_save_place.hpp>
+#include <zarrpoint/distributed/save/strategy_format.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "support/temp_directory.hpp"
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> no_names() { return {}; }
+std::vector<std::string> no_paths() { return std::vector<std::string>(); }
 
 /// Rank 0 of two processes that share a store of memory, in which there is no tree but the one.
 struct first_of_two {
@@ -33,15 +34,16 @@ struct first_of_two {
 /// What a place borrows.
 struct parts {
   location where;
-  save_options storage;
-  process_group group{};
+  publish_options how;
+  detail::save_group group{};
   any_strategy saver = group_save_options{}
                            .sharded.resolve(strategy_action::save_sharded, process_group{}.known)
                            .value();
+  detail::strategy_rules rules{saver, group.how};
   save_summary report{};
   detail::commit_outcome commit{group.ranks};
 
-  detail::group_save_place place() const { return {where, group, saver, storage}; }
+  detail::group_save_place place() const { return {where, group, how, rules}; }
 };
 
 void put(const any_store& store, std::string_view name) {
@@ -63,15 +65,14 @@ TEST_CASE("group_save_place: a directory takes its place when it is published, a
   detail::group_save_place place = of.place();
   place.open().value();
   place.clear(of.report).value();
-  put(place.job().store, "zarr.json");
-  put(place.job().store, "v/zarr.json");
+  put(place.store(), "zarr.json");
+  put(place.store(), "v/zarr.json");
   CHECK_FALSE(place.staged_name().empty());
   CHECK(fs::exists(folder / "c/w"));
   detail::group_save_place joined = of.place();
   joined.join(place.staged_name()).value();
-  put(joined.job().store, "from_another");
+  put(joined.store(), "from_another");
   place.publish([] { return std::vector<std::string>{"v"}; }, of.commit, of.report).value();
-  place.close();
   CHECK(fs::exists(folder / "c/from_another"));
   CHECK(fs::exists(folder / "c/v/zarr.json"));
   CHECK_FALSE(fs::exists(folder / "c/w"));
@@ -93,8 +94,8 @@ TEST_CASE("group_save_place: a store that cannot publish is cleared, and written
   CHECK(of.report.kept == std::vector<std::string>{"notes.txt"});
   detail::group_save_place joined = of.place();
   joined.join("").value();
-  put(joined.job().store, "zarr.json");
-  place.publish(no_names, of.commit, of.report).value();
+  put(joined.store(), "zarr.json");
+  place.publish(no_paths, of.commit, of.report).value();
   CHECK(has(store, "zarr.json"));
   CHECK(of.report.warnings.empty());
 }

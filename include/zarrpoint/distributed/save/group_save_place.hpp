@@ -6,9 +6,9 @@
 #include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
-#include <zarrpoint/distributed/strategy/process_group.hpp>
-#include <zarrpoint/distributed/strategy/strategy.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
@@ -24,13 +24,27 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// the end.
 result<std::vector<std::string>> erase_own(const any_store& root, const owned_paths& owned);
 
+/// What a format says of the directory that a save of it replaces.
+class place_rules {
+ public:
+  virtual ~place_rules() = default;
+  /// All but `where` and `overwrite`, which are the save's.
+  virtual replace_rule rule() const = 0;
+  virtual result<own_look> look(const any_store& root) const = 0;
+  /// The files and directories of the checkpoint at the root; nothing where the format does not
+  /// say which those are.
+  virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const = 0;
+  /// Erases what makes a directory a checkpoint: it must not vouch for new data.
+  virtual result<void> erase_document(const any_store& root) const = 0;
+};
+
 /// Where the tree of a save is, and how it takes its place. Rank 0 opens it, clears it and
 /// publishes; the others join. All that it is made of is the caller's, and outlives it.
 class group_save_place {
  public:
-  group_save_place(const location& where, const process_group& group, const any_strategy& saver,
-                   const save_options& storage)
-      : where_(where), group_(group), saver_(saver), storage_(storage) {}
+  group_save_place(const location& where, const save_group& group, const publish_options& how,
+                   const place_rules& rules)
+      : where_(where), group_(group), how_(how), rules_(rules) {}
 
   /// Changes nothing that is there. Errors: `already_exists`, `unsupported`, `io`.
   result<void> open();
@@ -42,35 +56,23 @@ class group_save_place {
   result<void> join(const std::string& staged_name);
 
   /// The new tree takes the place of the old one, with what is kept of that: all but what the new
-  /// checkpoint lets nothing into, `names` in the layouts that do not say so themselves.
-  result<void> publish(const std::function<std::vector<std::string>()>& names,
+  /// checkpoint, whose files and directories are `paths`, lets nothing into.
+  result<void> publish(const std::function<result<std::vector<std::string>>()>& paths,
                        commit_outcome& commit, save_summary& report);
 
-  /// After `open` or `join`.
-  const save_job& job() const { return *job_; }
+  /// After `open` or `join`: its root becomes the checkpoint.
+  const any_store& store() const { return *store_; }
   /// Empty where the tree is the checkpoint itself.
   std::string staged_name() const { return tree_ ? tree_->staged_name() : std::string(); }
-  /// The tree is not needed any more.
-  void close() { tree_.reset(); }
 
  private:
   result<stored_place> target() const;
-  /// Refuses what must not be replaced.
-  result<bool> check(const stored_place& target) const;
-  /// The paths of the checkpoint at the root; nothing where the saver does not say which are its
-  /// own.
-  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const;
-  save_job job_in(any_store tree) const;
-
-  /// What the new checkpoint lets nothing into, sorted.
-  result<std::vector<std::string>> taken(
-      const std::function<std::vector<std::string>()>& names) const;
 
   const location& where_;
-  const process_group& group_;
-  const any_strategy& saver_;
-  const save_options& storage_;
-  std::optional<save_job> job_;
+  const save_group& group_;
+  const publish_options how_;
+  const place_rules& rules_;
+  std::optional<any_store> store_;
   // Of rank 0 alone:
   std::unique_ptr<publication> tree_;
   std::optional<any_store> replaced_;  ///< whose root is what may be replaced

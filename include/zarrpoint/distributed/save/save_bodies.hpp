@@ -141,61 +141,30 @@ ZARRPOINT_INLINE result<std::vector<std::string>> erase_own(const any_store& roo
 }
 
 ZARRPOINT_INLINE result<stored_place> group_save_place::target() const {
-  return location_access::to_write(where_, storage_.sync, group_.how.stores);
-}
-
-ZARRPOINT_INLINE result<bool> group_save_place::check(const stored_place& target) const {
-  const sharded_saver_interface* const saver = saver_.sharded_saver();
-  const any_store root = beneath(target);
-  const auto look = [](bool is_whole) { return own_look{is_whole}; };
-  replace_rule rule{where_.name(), storage_.overwrite, "a zarrpoint checkpoint",
-                    directory_kind::zarr};
-  if (!saver->has_own_format())
-    return check_replace(target, rule, holds_commit(root, group_.how.limit).transform(look));
-  // Whatever else its files are called; but a load would take a checkpoint of ours for the whole.
-  rule.name = "a checkpoint of " + to_string(saver_);
-  rule.kind.reset();
-  rule.may_hold = {directory_kind::megatron, directory_kind::orbax, directory_kind::dcp};
-  return check_replace(target, rule, saver->is_checkpoint(root).transform(look));
-}
-
-ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> group_save_place::paths_of(
-    const any_store& root) const {
-  const sharded_saver_interface* const saver = saver_.sharded_saver();
-  if (!saver->has_own_format())
-    return paths_of_checkpoint(root, group_.how).transform([](auto paths) {
-      return std::optional(std::move(paths));
-    });
-  ZARRPOINT_TRY(is_savers, saver->is_checkpoint(root));
-  if (!is_savers) return std::optional(std::vector<std::string>());
-  ZARRPOINT_TRY(paths, saver->paths_of(root));
-  if (paths) sort_names(*paths);
-  return std::move(paths);
+  return location_access::to_write(where_, how_.sync, group_.how.stores);
 }
 
 /// A warning that nothing was kept.
-ZARRPOINT_INLINE std::string removed_all(const any_strategy& saver, const any_store& from) {
+ZARRPOINT_INLINE std::string removed_all(const place_rules& rules, const any_store& from) {
   return "all that lay with the old checkpoint was removed, and kept does not name it: " +
-         (from.can_list() ? "strategy " + to_string(saver) +
-                                " does not say which files are the checkpoint (paths_of)"
+         (from.can_list() ? "nothing says which files are " + rules.rule().name + " (paths_of)"
                           : std::string("its store cannot list"));
-}
-
-ZARRPOINT_INLINE save_job group_save_place::job_in(any_store tree) const {
-  return {std::move(tree), storage_, group_.how, group_.ranks.rank()};
 }
 
 ZARRPOINT_INLINE result<void> group_save_place::open() {
   ZARRPOINT_TRY(target, this->target());
-  ZARRPOINT_TRY(is_there, check(target));
+  replace_rule rule = rules_.rule();
+  rule.where = where_.name();
+  rule.overwrite = how_.overwrite;
+  ZARRPOINT_TRY(is_there, check_replace(target, rule, rules_.look(beneath(target))));
   is_there_ = is_there;
-  if (storage_.overwrite) replaced_ = beneath(target);
+  if (how_.overwrite) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, stage(target, {.overwrite = storage_.overwrite, .sync = storage_.sync}));
+    ZARRPOINT_TRY(staged, stage(target, how_));
     if (alone || !staged->staged_name().empty()) {
       tree_ = std::move(staged);
-      job_.emplace(job_in(tree_->store()));
+      store_ = tree_->store();
       return {};
     }
   }
@@ -203,104 +172,127 @@ ZARRPOINT_INLINE result<void> group_save_place::open() {
     return error{errc::unsupported, "several processes can save to a directory only"};
   // A store that the processes share, being threads: in place, as `save` writes to a store that
   // cannot publish.
-  job_.emplace(job_in(beneath(target)));
+  store_ = beneath(target);
   return {};
 }
 
 ZARRPOINT_INLINE result<void> group_save_place::clear(save_summary& report) {
   if (tree_) return {};
   std::optional<std::vector<std::string>> old;
-  if (is_there_ && job_->store.can_list()) {
-    ZARRPOINT_TRY(paths, paths_of(job_->store));
+  if (is_there_ && store_->can_list()) {
+    ZARRPOINT_TRY(paths, rules_.paths_of(*store_));
     old = std::move(paths);
   }
-  ZARRPOINT_CHECK(erase_root_document(job_->store));
+  ZARRPOINT_CHECK(rules_.erase_document(*store_));
   if (!is_there_) return {};
   // It may be of another layout, which must not show through.
   const auto erase = [&]() -> result<void> {
     if (!old) {
-      ZARRPOINT_CHECK(job_->store.erase_all(store_key::root()));
-      unnamed_ = removed_all(saver_, job_->store);
+      ZARRPOINT_CHECK(store_->erase_all(store_key::root()));
+      unnamed_ = removed_all(rules_, *store_);
       return {};
     }
-    ZARRPOINT_TRY(kept, erase_own(job_->store, {*std::move(old), {}}));
+    ZARRPOINT_TRY(kept, erase_own(*store_, {*std::move(old), {}}));
     report.kept = std::move(kept);
     return {};
   };
   const auto erased = erase();
   if (erased) return {};
   if (erased.failure().code != errc::unsupported) return erased.failure();
-  // Ours is none without its root document. What names another's must not vouch for new data.
-  ZARRPOINT_TRY(stays, saver_.sharded_saver()->is_checkpoint(job_->store));
-  if (!stays) return {};
-  return error{errc::unsupported,
-               "the old checkpoint of strategy " + to_string(saver_) +
-                   " cannot be removed, which its store can neither list nor erase at once"};
-}
-
-ZARRPOINT_INLINE result<std::vector<std::string>> group_save_place::taken(
-    const std::function<std::vector<std::string>()>& names) const {
-  // In other layouts than ours the objects of a key may lie in a folder that others may use, too.
-  ZARRPOINT_TRY(is_savers, saver_.sharded_saver()->is_checkpoint(job_->store));
-  if (is_savers) {
-    ZARRPOINT_TRY(paths, paths_of(job_->store));
-    if (paths) return *std::move(paths);
-  }
-  std::vector<std::string> out = names();
-  sort_names(out);
-  return out;
+  // None without its document. What names another's must not vouch for new data.
+  ZARRPOINT_TRY(stays, rules_.look(*store_));
+  if (!stays.is_whole) return {};
+  return error{errc::unsupported, rules_.rule().name +
+                                      " is there, which its store can neither list nor erase at "
+                                      "once; save to another place"};
 }
 
 ZARRPOINT_INLINE result<void> group_save_place::join(const std::string& staged_name) {
   ZARRPOINT_TRY(target, this->target());
   if (staged_name.empty()) {
-    job_.emplace(job_in(beneath(target)));
+    store_ = beneath(target);
     return {};
   }
-  ZARRPOINT_TRY(tree, open_staged(target, staged_name, storage_.sync));
-  job_.emplace(job_in(std::move(tree)));
+  ZARRPOINT_TRY(tree, open_staged(target, staged_name, how_.sync));
+  store_ = std::move(tree);
   return {};
 }
 
 ZARRPOINT_INLINE result<void> group_save_place::publish(
-    const std::function<std::vector<std::string>()>& names, commit_outcome& commit,
+    const std::function<result<std::vector<std::string>>()>& paths, commit_outcome& commit,
     save_summary& report) {
-  if (!tree_) {
-    commit.take_place();
-    if (!unnamed_.empty()) report.warnings.push_back(unnamed_);
-    return {};
-  }
   std::optional<owned_paths> owned;
-  if (replaced_) {
+  if (tree_ && replaced_) {
     bool is_there = true;
     if (replaced_->can_list()) {
       ZARRPOINT_TRY(entries, replaced_->list(store_key::root()));
       is_there = !entries.empty();
     }
-    ZARRPOINT_TRY(old, is_there ? paths_of(*replaced_)
-                                : result<std::optional<std::vector<std::string>>>(std::nullopt));
+    std::optional<std::vector<std::string>> old;
+    if (is_there) {
+      ZARRPOINT_TRY(known, rules_.paths_of(*replaced_));
+      old = std::move(known);
+    }
     if (old) {
-      ZARRPOINT_TRY(mine, taken(names));
+      ZARRPOINT_TRY(mine, paths());
+      sort_names(mine);
       owned = {*std::move(old), std::move(mine)};
     } else if (is_there) {
-      unnamed_ = removed_all(saver_, *replaced_);
+      unnamed_ = removed_all(rules_, *replaced_);
     }
   }
   if (!unnamed_.empty()) report.warnings.push_back(unnamed_);
-  ZARRPOINT_CHECK(detail::publish(*tree_, owned, report));
+  if (tree_) ZARRPOINT_CHECK(detail::publish(*tree_, owned, report));
   commit.take_place();
   return {};
 }
 
 // ----------------------------------------------------------------------------- strategy_format.hpp
 
+ZARRPOINT_INLINE replace_rule strategy_rules::rule() const {
+  if (!saver().has_own_format()) return {{}, true, "a zarrpoint checkpoint", directory_kind::zarr};
+  // Whatever else its files are called; but a load would take a checkpoint of ours for the whole.
+  return {{},
+          true,
+          "a checkpoint of " + to_string(saver_),
+          {},
+          {directory_kind::megatron, directory_kind::orbax, directory_kind::dcp}};
+}
+
+ZARRPOINT_INLINE result<own_look> strategy_rules::look(const any_store& root) const {
+  ZARRPOINT_TRY(is_whole, saver().has_own_format() ? saver().is_checkpoint(root)
+                                                   : holds_commit(root, how_.limit));
+  return own_look{is_whole};
+}
+
+ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> strategy_rules::paths_of(
+    const any_store& root) const {
+  if (!saver().has_own_format())
+    return paths_of_checkpoint(root, how_).transform([](auto paths) {
+      return std::optional(std::move(paths));
+    });
+  ZARRPOINT_TRY(is_savers, saver().is_checkpoint(root));
+  if (!is_savers) return std::optional(std::vector<std::string>());
+  ZARRPOINT_TRY(paths, saver().paths_of(root));
+  if (paths) sort_names(*paths);
+  return std::move(paths);
+}
+
+ZARRPOINT_INLINE result<void> strategy_rules::erase_document(const any_store& root) const {
+  return erase_root_document(root);
+}
+
+ZARRPOINT_INLINE save_job strategy_format::job() const {
+  return {place_.store(), options_.storage, group_.how, group_.ranks.rank()};
+}
+
 ZARRPOINT_INLINE result<void> strategy_format::prepare() {
   ZARRPOINT_CHECK(check_groups(options_.groups, group_.ranks.size()));
-  ZARRPOINT_TRY(saver, options_.sharded.resolve(strategy_action::save_sharded, group_.known));
+  ZARRPOINT_TRY(saver, options_.sharded.resolve(strategy_action::save_sharded, known_));
   saver_ = std::move(saver);
   const strategy_choice companion(saver_.companion());
-  ZARRPOINT_TRY(common, options_.common.value_or(companion).resolve(strategy_action::save_common,
-                                                                    group_.known));
+  ZARRPOINT_TRY(common,
+                options_.common.value_or(companion).resolve(strategy_action::save_common, known_));
   common_saver_ = std::move(common);
   ZARRPOINT_TRY(attributes, sorted_attributes_of(options_.storage));
   options_.storage.attributes_of = std::move(attributes);
@@ -345,7 +337,7 @@ ZARRPOINT_INLINE result<void> strategy_format::reuse(const std::shared_ptr<const
   arrays_ = last.arrays;
   plan_ = last.plan;
   report_.warnings = part_.warnings;
-  if (!is_root()) return {};
+  if (!group_.is_root()) return {};
   ZARRPOINT_CHECK(place_.open());
   return place_.clear(report_);
 }
@@ -366,9 +358,10 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
   ZARRPOINT_CHECK(planner.check_attributes_of(planned, saver_));
   ZARRPOINT_CHECK(place_.open());
+  const save_job job = this->job();
   for (const planned_tensor& tensor : planned.plan.tensors) {
     const std::string named = "save " + in_quotes(tensor.key);
-    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(place_.job(), tensor).at(named));
+    ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(job, tensor).at(named));
     const node* own = find_sorted(options_.storage.attributes_of, tensor.key);
     if (own != nullptr && !own->is_null() && metadata.attributes.is_null())
       return error{errc::invalid_argument,
@@ -422,23 +415,29 @@ ZARRPOINT_INLINE result<void> strategy_format::stage(std::vector<message> pieces
 
 ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> receipts,
                                                          commit_outcome& commit) {
-  ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(place_.job(), common_));
+  const save_job job = this->job();
+  ZARRPOINT_TRY(common, common_saver_.common_saver()->save_common(job, common_));
   ZARRPOINT_CHECK(saver_.sharded_saver()->finish(
-      place_.job(), {arrays_, plan_->grids, std::move(receipts), std::move(common),
-                     common_saver_.id(), plan_->plan.cells, plan_->objects}));
-  const auto names = [&] {
+      job, {arrays_, plan_->grids, std::move(receipts), std::move(common), common_saver_.id(),
+            plan_->plan.cells, plan_->objects}));
+  const auto paths = [&]() -> result<std::vector<std::string>> {
+    // In other layouts than ours the objects of a key may lie in a folder that others may use, too.
+    if (saver_.sharded_saver()->has_own_format()) {
+      ZARRPOINT_TRY(told, rules_.paths_of(job.store));
+      if (told) return *std::move(told);
+    }
     std::vector<std::string> out;
     out.reserve(arrays_.size() + plan_->grids.size());
     for (const planned_array& array : arrays_) out.push_back(array.tensor.key);
     for (const object_id& grid : plan_->grids) out.push_back(grid.key);
     return out;
   };
-  ZARRPOINT_CHECK(place_.publish(names, commit, report_));
+  ZARRPOINT_CHECK(place_.publish(paths, commit, report_));
   return encode_lists({&report_.kept, &report_.warnings});
 }
 
 ZARRPOINT_INLINE result<message> strategy_format::write() {
-  return saver_.sharded_saver()->write(place_.job(), writes_);
+  return saver_.sharded_saver()->write(job(), writes_);
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::take_report(bytes_view told) {

@@ -20,11 +20,29 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What lies where strategies write, by what `saver` says of it.
+class strategy_rules final : public place_rules {
+ public:
+  strategy_rules(const any_strategy& saver, const context& how) : saver_(saver), how_(how) {}
+
+  replace_rule rule() const override;
+  result<own_look> look(const any_store& root) const override;
+  result<std::optional<std::vector<std::string>>> paths_of(const any_store& root) const override;
+  result<void> erase_document(const any_store& root) const override;
+
+ private:
+  const sharded_saver_interface& saver() const { return *saver_.sharded_saver(); }
+
+  const any_strategy& saver_;
+  const context& how_;
+};
 
 /// Checkpoints that strategies write, ours and Megatron-Core's, as a format of the protocol.
 class strategy_format final : public save_format {
@@ -33,7 +51,7 @@ class strategy_format final : public save_format {
 
   strategy_format(const save_group& group, const location& where, const state& tree,
                   const group_save_options& options, const strategy_table& known)
-      : tree_(&tree), where_(where), group_{group.ranks, group.how, known}, options_(options) {}
+      : tree_(&tree), where_(where), group_(group), known_(known), options_(options) {}
 
   result<void> prepare() override;
   std::string_view shared() const override { return shared_; }
@@ -56,14 +74,14 @@ class strategy_format final : public save_format {
   group_save_report report(const save_times& times);
 
  private:
-  bool is_root() const { return group_.ranks.rank() == 0; }
-
+  save_job job() const;
   /// What is saved must be what a load within the same limits takes.
   result<void> check_loadable(std::size_t common_bytes) const;
 
   const state* tree_;  ///< the caller's, until it is prepared
   location where_;
-  process_group group_;
+  const save_group& group_;
+  strategy_table known_;
   group_save_options options_;
   any_strategy saver_;
   any_strategy common_saver_;
@@ -73,7 +91,9 @@ class strategy_format final : public save_format {
   std::string shared_;  ///< that, as JSON
   process_part part_;
   shard_writes writes_;
-  group_save_place place_{where_, group_, saver_, options_.storage};
+  strategy_rules rules_{saver_, group_.how};
+  group_save_place place_{
+      where_, group_, {options_.storage.overwrite, options_.storage.sync}, rules_};
   group_save_report report_;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;

@@ -6,18 +6,16 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
+#include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/concepts.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,11 +33,9 @@ class save_format final : public v0::detail::save_format {
 
   result<message> describe(bool differs) override;
   result<std::vector<message>> plan(std::vector<message> described) override;
-  std::string staged_name() const override {
-    return publication_ ? publication_->staged_name() : std::string();
-  }
+  std::string staged_name() const override { return place_.staged_name(); }
   result<void> take_part(bytes_view part) override;
-  result<void> join(const std::string& staged_name) override;
+  result<void> join(const std::string& staged_name) override { return place_.join(staged_name); }
   result<void> stage(std::vector<message> pieces, bool copies) override;
   result<message> write() override;
   result<message> commit(std::vector<message> receipts,
@@ -49,11 +45,7 @@ class save_format final : public v0::detail::save_format {
   state_save_report report(const v0::detail::save_times& times);
 
  private:
-  // On rank 0.
-  result<void> open_target();
   result<void> read_receipts(std::span<const message> receipts);
-  /// What is replaced; nothing where that cannot be listed.
-  result<std::optional<owned_paths>> owned() const;
 
   const v0::detail::save_group& group_;
   const location where_;
@@ -62,10 +54,9 @@ class save_format final : public v0::detail::save_format {
 
   described_state mine_{options_, group_.how};
 
-  std::unique_ptr<publication> publication_;
-  std::optional<any_store> old_;  ///< what is replaced
-  std::optional<any_store> store_;
-  shared_plan plan_;
+  state_rules rules_;
+  v0::detail::group_save_place place_{where_, group_, {options_.overwrite, options_.sync}, rules_};
+  shared_plan plan_;  ///< of rank 0
 
   std::vector<item_to_write> items_;
   std::vector<std::uint64_t> files_;

@@ -2,13 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
-#include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
@@ -294,7 +292,17 @@ ZARRPOINT_INLINE bool is_own_file(std::string_view name) {
   return name.starts_with("__") && (name.ends_with(".distcp") || name.ends_with(metadata_file));
 }
 
-ZARRPOINT_INLINE result<v0::detail::own_look> look_for_state(const any_store& root) {
+ZARRPOINT_INLINE result<std::vector<std::string>> own_files(const any_store& root) {
+  std::vector<std::string> out;
+  if (!root.can_list()) return out;
+  ZARRPOINT_TRY(children, root.list(store_key::root()));
+  for (const list_entry& child : children)
+    if (!child.is_prefix && is_own_file(child.name)) out.push_back(child.name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+ZARRPOINT_INLINE result<v0::detail::own_look> state_rules::look(const any_store& root) const {
   ZARRPOINT_TRY(key, store_key::parse(metadata_file));
   ZARRPOINT_TRY(object, root.open(key));
   if (object != nullptr) return v0::detail::own_look{true};
@@ -304,14 +312,9 @@ ZARRPOINT_INLINE result<v0::detail::own_look> look_for_state(const any_store& ro
       false, "what is left of a PyTorch (DCP) checkpoint whose save was not finished"};
 }
 
-ZARRPOINT_INLINE result<std::vector<std::string>> own_files(const any_store& root) {
-  std::vector<std::string> out;
-  if (!root.can_list()) return out;
-  ZARRPOINT_TRY(children, root.list(store_key::root()));
-  for (const list_entry& child : children)
-    if (!child.is_prefix && is_own_file(child.name)) out.push_back(child.name);
-  std::sort(out.begin(), out.end());
-  return out;
+ZARRPOINT_INLINE result<void> state_rules::erase_document(const any_store& root) const {
+  ZARRPOINT_TRY(document, store_key::parse(metadata_file));
+  return root.erase(document).transform([](bool) {});
 }
 
 // ----------------------------------------------------------------------------- dcp_save_format.hpp
@@ -334,7 +337,7 @@ ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<mess
   plan_ = std::move(planned);
   // Nothing is touched unless all of the metadata can be written.
   ZARRPOINT_CHECK(write_metadata(plan_.made).transform([](const std::string&) {}));
-  ZARRPOINT_CHECK(open_target());
+  ZARRPOINT_CHECK(place_.open());
   std::vector<message> out;
   for (const std::vector<bool>& chosen : plan_.chosen) {
     v0::detail::wire_writer to;
@@ -342,41 +345,8 @@ ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<mess
     for (const bool is_chosen : chosen) to.flag(is_chosen);
     out.push_back(std::move(to).take());
   }
+  ZARRPOINT_CHECK(place_.clear(report_));
   return out;
-}
-
-ZARRPOINT_INLINE result<void> save_format::open_target() {
-  ZARRPOINT_TRY(target,
-                v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
-  ZARRPOINT_TRY(is_there, v0::detail::check_replace(
-                              target,
-                              {where_.name(), options_.overwrite, "a PyTorch (DCP) checkpoint",
-                               v0::detail::directory_kind::dcp},
-                              look_for_state(v0::detail::beneath(target))));
-  const bool alone = group_.ranks.size() == 1;
-  if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, v0::detail::stage(
-                              target, {.overwrite = options_.overwrite, .sync = options_.sync}));
-    if (alone || !staged->staged_name().empty()) {
-      if (options_.overwrite) old_ = v0::detail::beneath(target);
-      store_ = staged->store();
-      publication_ = std::move(staged);
-      return {};
-    }
-  }
-  if (!alone && v0::detail::location_access::is_path(where_))
-    return error{errc::unsupported, "several processes can save to a directory only"};
-  // Without atomic publication: old metadata must not vouch for new data.
-  store_ = v0::detail::beneath(target);
-  if (!is_there) return {};
-  ZARRPOINT_TRY(document, store_key::parse(metadata_file));
-  ZARRPOINT_CHECK(store_->erase(document));
-  ZARRPOINT_TRY(files, own_files(*store_));
-  for (const std::string& name : files) {
-    ZARRPOINT_TRY(key, store_key::parse(name));
-    ZARRPOINT_CHECK(store_->erase(key));
-  }
-  return {};
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
@@ -407,18 +377,6 @@ ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> save_format::join(const std::string& staged) {
-  ZARRPOINT_TRY(target,
-                v0::detail::location_access::to_write(where_, options_.sync, group_.how.stores));
-  if (staged.empty()) {
-    store_ = v0::detail::beneath(target);
-    return {};
-  }
-  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged, options_.sync));
-  store_ = std::move(tree);
-  return {};
-}
-
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
   if (!copies) return {};
   for (const item_to_write& item : items_)
@@ -427,9 +385,9 @@ ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/
 }
 
 ZARRPOINT_INLINE result<message> save_format::write() {
-  ZARRPOINT_CHECK(
-      item_writer(*store_, {group_.ranks.rank(), mine_.sources(), items_, files_}, group_.how)
-          .run());
+  ZARRPOINT_CHECK(item_writer(place_.store(),
+                              {group_.ranks.rank(), mine_.sources(), items_, files_}, group_.how)
+                      .run());
   receipt_writer receipt(static_cast<std::size_t>(
       std::count_if(items_.begin(), items_.end(),
                     [](const item_to_write& one) { return one.source == SIZE_MAX; })));
@@ -444,20 +402,6 @@ ZARRPOINT_INLINE result<message> save_format::write() {
     receipt.cell(source.name, offset, {}, item);
   }
   return std::move(receipt).take();
-}
-
-ZARRPOINT_INLINE result<std::optional<owned_paths>> save_format::owned() const {
-  if (!old_ || !old_->can_list()) return std::optional<owned_paths>();
-  ZARRPOINT_TRY(files, own_files(*old_));
-  owned_paths out{std::move(files), {}};
-  out.taken.emplace_back(metadata_file);
-  for (const tensor_entry& tensor : plan_.made.tensors)
-    for (const tensor_chunk& chunk : tensor.chunks) out.taken.push_back(chunk.from.file);
-  for (const value_entry& value : plan_.made.values) out.taken.push_back(value.from.file);
-  std::sort(out.old.begin(), out.old.end());
-  std::sort(out.taken.begin(), out.taken.end());
-  out.taken.erase(std::unique(out.taken.begin(), out.taken.end()), out.taken.end());
-  return std::optional(std::move(out));
 }
 
 ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
@@ -496,12 +440,8 @@ ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receip
   }
   ZARRPOINT_TRY(document, write_metadata(plan_.made));
   ZARRPOINT_TRY(key, store_key::parse(metadata_file));
-  ZARRPOINT_CHECK(store_->put(key, as_bytes(std::string_view(document))));
-  if (publication_) {
-    ZARRPOINT_TRY(owned, this->owned());
-    ZARRPOINT_CHECK(v0::detail::publish(*publication_, owned, report_));
-  }
-  commit.take_place();
+  ZARRPOINT_CHECK(place_.store().put(key, as_bytes(std::string_view(document))));
+  ZARRPOINT_CHECK(place_.publish([&] { return own_files(place_.store()); }, commit, report_));
   v0::detail::wire_writer to;
   for (const std::uint64_t number :
        {std::uint64_t{report_.tensors}, std::uint64_t{report_.boxes}, std::uint64_t{report_.values},
