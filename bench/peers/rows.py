@@ -184,7 +184,8 @@ def table(bench, results, load):
     titles = [LIBRARIES[each] for each in bench.libraries()]
     lines = [
         f"{bench.sizes['model'] / 2**20:.0f} MiB in {TENSORS} tensors, {bench.options.rounds} rounds, a load of {load[0]:.1f} before and "
-        f"{load[1]:.1f} after; {machine()}:",
+        f"{load[1]:.1f} after.",
+        f"{machine()}:",
         "",
         f"| what | {' | '.join(titles)} |",
         f"|---|{'---:|' * len(titles)}",

@@ -81,7 +81,8 @@ def table(rounds, size, load):
     own = [each["zarrpoint"] for each in rounds]
     lines = [
         f"{size / 2**20:.0f} MiB of bfloat16 in {TENSORS} tensors, {len(rounds)} rounds, a load of {load[0]:.1f} before and "
-        f"{load[1]:.1f} after; {machine()}:",
+        f"{load[1]:.1f} after.",
+        f"{machine()}:",
         "",
         "| library | version | median | its time / zarrpoint's | range |",
         "|---|---|---:|---:|---|",
