@@ -3,35 +3,26 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/base/scratch_account.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/array/group.hpp>
 #include <zarrpoint/array/hierarchy/store_tree.hpp>
 #include <zarrpoint/array/raw_object.hpp>
-#include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
 #include <zarrpoint/array/sparse_read.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
-#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 #include <zarrpoint/zarr/document.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <array>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------- rectilinear.hpp
 
@@ -455,9 +446,7 @@ ZARRPOINT_INLINE result<std::optional<raw_object>> find_raw(const array_state& o
   return found(std::move(out));
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // --------------------------------------------------------------------------------------- array.hpp
 

@@ -5,12 +5,8 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/core/box.hpp>
 
-#include <cstddef>
 #include <iterator>
-#include <optional>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -4,9 +4,6 @@
 
 #include <zarrpoint/array/array.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace zarrpoint { inline namespace v0 {
 
 /// What `compact` did.

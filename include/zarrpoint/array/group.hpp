@@ -3,16 +3,9 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 
-#include <memory>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

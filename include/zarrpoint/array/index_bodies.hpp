@@ -3,25 +3,20 @@
 #pragma once
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/indexed_array.hpp>
-#include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <string>
-#include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------- indexed_array.hpp
 
@@ -206,9 +201,7 @@ ZARRPOINT_INLINE result<void> scatter(const array& to, const std::vector<axis_in
       });
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 ZARRPOINT_INLINE indexed_array::indexed_array(array of) : array_(std::move(of)) {
   const dims& shape = array_.metadata().shape;

@@ -2,19 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/grid/axis_index.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/memory/tensor.hpp>
 
-#include <cstddef>
 #include <initializer_list>
 #include <span>
-#include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // Scattered elements of an array, chunk by chunk: each chunk that holds some of them is decoded
 // once, whatever their order.
@@ -90,9 +88,7 @@ result<void> gather(const array& of, const std::vector<axis_index>& indices,
 result<void> scatter(const array& to, const std::vector<axis_index>& indices, const host_view& from,
                      const write_options& options);
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// Some of an array's elements, in an order of one's own: what NumPy calls slicing with any step,
 /// orthogonal ("outer") selection by lists and masks, and transposition. Nothing is read until

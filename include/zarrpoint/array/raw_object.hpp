@@ -5,8 +5,6 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 
-#include <optional>
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The elements of an inner chunk, without their place in the object; none beyond the edge.

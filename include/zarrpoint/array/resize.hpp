@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
-
-#include <cstddef>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,29 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/chunk_boxes.hpp>
 #include <zarrpoint/array/compact.hpp>
 #include <zarrpoint/array/hierarchy/store_tree.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/resize.hpp>
-#include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/array/shard/shard_index.hpp>
-#include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <algorithm>
 #include <mutex>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,20 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/options.hpp>
-#include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/array/rectilinear.hpp>
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/background.hpp>
 #include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -135,9 +133,7 @@ const {
       });
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // Values of any type with a handler as views of the host, for what works on those only.
 
@@ -179,4 +175,6 @@ inline dims shape_behind(dims shape, std::size_t axis, index_t count) {
   return shape;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

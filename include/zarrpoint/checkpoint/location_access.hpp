@@ -10,8 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -17,7 +17,9 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 /// Whether a leaf's name matches a pattern: `*` stands for any characters but '/', `**` for any
 /// characters, `?` for one character but '/'; `**/` may stand for nothing at all, so that
@@ -70,9 +72,7 @@ constexpr bool glob_match(std::string_view pattern, std::string_view name) noexc
   return true;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// A chain of codecs for numbers, as `leaf_rule::codecs` takes it. `raw` stores the elements as
 /// they lie in memory, so that a tensor can be mapped.

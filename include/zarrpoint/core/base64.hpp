@@ -4,10 +4,8 @@
 
 #include <zarrpoint/core/bytes.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -11,9 +11,6 @@
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/core/utf8.hpp>
 
-#include <limits>
-#include <new>
-
 namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------------- node.hpp
@@ -189,9 +186,7 @@ ZARRPOINT_INLINE std::string to_string(const error& failure) {
   return text.append(": ").append(failure.message);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 ZARRPOINT_INLINE error* failure_box::keep(error& failure) noexcept {
   const errc code = failure.code;
@@ -238,9 +233,7 @@ ZARRPOINT_INLINE void failure_box::at(std::string_view context) noexcept {
   if (owns()) at_->at(context);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ----------------------------------------------------------------------------------------- box.hpp
 
@@ -335,9 +328,7 @@ ZARRPOINT_INLINE dims row_major_strides(const dims& shape, std::size_t element_s
   return strides;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------------- utf8.hpp
 
@@ -516,4 +507,6 @@ ZARRPOINT_INLINE std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

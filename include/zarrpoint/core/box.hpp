@@ -3,15 +3,12 @@
 #pragma once
 
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/core/config.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

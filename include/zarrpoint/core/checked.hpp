@@ -5,7 +5,6 @@
 #include <zarrpoint/core/result.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <limits>
 
 namespace zarrpoint { inline namespace v0 {

@@ -65,9 +65,7 @@ struct [[nodiscard]] error {
 /// `"corrupt: zstd: frame truncated"`.
 std::string to_string(const error& failure);
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// The failure of a `result`: a pointer to an `error`, and null for a success. Every call that can
 /// fail has code for both, so a success is one word, and a failure that is passed on is a pointer
@@ -128,4 +126,6 @@ class failure_box {
   error* at_ = nullptr;
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/error.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -96,9 +95,7 @@ ZARRPOINT_INLINE void task::reset() noexcept {
   if (table_ != nullptr) std::exchange(table_, nullptr)->destroy(storage_);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ------------------------------------------------------------------------------------- guarded.hpp
 
@@ -159,9 +156,7 @@ ZARRPOINT_INLINE bool pending_state::done() const {
   return sync_->at == sync::phase::done;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------- byte_limiter.hpp
 
@@ -240,9 +235,7 @@ ZARRPOINT_INLINE void byte_limiter::give_back(std::size_t bytes) noexcept {
   changed_.notify_all();  // under the lock: a waiter that goes on may destroy the limiter
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // -------------------------------------------------------------------------------- parallel_for.hpp
 
@@ -273,9 +266,7 @@ ZARRPOINT_INLINE void memory_bound_for::go_on(std::size_t from) noexcept {
   failed_ = none;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 ZARRPOINT_INLINE unsigned parallel_workers(const any_executor& executor, std::size_t n,
                                            const parallel_options& options) {

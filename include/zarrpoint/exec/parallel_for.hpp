@@ -2,16 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/stop.hpp>
 
-#include <atomic>
-#include <cstddef>
-#include <memory>
 #include <optional>
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -68,9 +63,7 @@ result<void> parallel_for(const any_executor& executor, std::size_t n, F&& f,
   return detail::run_parallel(executor, n, {call, context}, options);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// A `parallel_for` whose items take memory of one budget. When one is refused some, the others
 /// end, and it goes on from there with half as many workers. Only what a worker that is alone was
@@ -119,4 +112,6 @@ class memory_bound_for {
   std::atomic<std::size_t> failed_{none};  // the lowest
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

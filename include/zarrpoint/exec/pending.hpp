@@ -2,15 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <memory>
 #include <optional>
-#include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

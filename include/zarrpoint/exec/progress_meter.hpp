@@ -6,10 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <mutex>
-#include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

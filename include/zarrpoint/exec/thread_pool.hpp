@@ -4,9 +4,6 @@
 
 #include <zarrpoint/exec/executor.hpp>
 
-#include <memory>
-#include <utility>
-
 namespace zarrpoint { inline namespace v0 {
 
 /// Owns threads that run tasks in the order in which they were handed over, and help those that ask

@@ -9,7 +9,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

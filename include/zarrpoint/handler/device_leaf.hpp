@@ -7,9 +7,6 @@
 #include <zarrpoint/memory/device/device_source.hpp>
 #include <zarrpoint/memory/device/spare_objects.hpp>
 
-#include <memory>
-#include <utility>
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 template <class Space>

@@ -4,7 +4,6 @@
 
 // Values that are several leaves, as they are saved. checkpoint/load/load_members.hpp loads them.
 
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 
 #include <algorithm>
@@ -13,16 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

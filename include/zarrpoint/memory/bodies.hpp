@@ -14,9 +14,10 @@
 
 #include <mutex>
 #include <new>
-#include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------------ resource.hpp
 
@@ -230,12 +231,6 @@ ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes)
   return *last;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
-
 /// Large blocks are mapped and ask for huge pages: the first touch of fresh memory is then about
 /// five times as fast. Small ones come from `operator new`.
 class system_resource final : public memory_resource {
@@ -417,9 +412,7 @@ ZARRPOINT_INLINE void tensor::swap(tensor& other) noexcept {
   memory_.swap(other.memory_);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ----------------------------------------------------------------------------------- loop_nest.hpp
 
@@ -521,9 +514,7 @@ ZARRPOINT_INLINE void byteswap_elements(mutable_bytes data, std::size_t scalar_s
   if (scalar_size != 1) byteswap_copy(data, data, scalar_size);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------- strided_copy.hpp
 
@@ -682,12 +673,6 @@ ZARRPOINT_INLINE bool all_equal(const host_view& of, bytes_view element) {
     return true;
   });
 }
-
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // ---------------------------------------------------------------------------------------- cast.hpp
 
@@ -905,7 +890,9 @@ ZARRPOINT_INLINE dense_cast choose_dense_cast(const dtype&, const dtype&) noexce
 
 #endif
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/core/types/bodies.hpp>

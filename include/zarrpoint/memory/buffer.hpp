@@ -6,7 +6,6 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
-#include <cstddef>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {

@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/convert.hpp>
-#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,15 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>

@@ -79,9 +79,7 @@ class limited_resource final : public memory_resource {
   std::atomic<std::size_t> peak_{0};
 };
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// Memory for what is made together, such as the tensors of one load. A block alone has small
 /// pages for its end, where that does not nearly fill a huge one, and the first touch of those
@@ -110,4 +108,6 @@ class packed_memory {
   state* const state_;  ///< null where there is no memory for it
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -7,8 +7,6 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/memory/transpose_block.hpp>
 
-#include <cstddef>
-#include <cstring>
 #include <string>
 
 namespace zarrpoint { inline namespace v0 {

@@ -2,15 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 

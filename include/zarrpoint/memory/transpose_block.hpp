@@ -5,10 +5,6 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/memory/streamed_copy.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

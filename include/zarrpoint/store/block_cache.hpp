@@ -4,18 +4,12 @@
 
 #include <zarrpoint/store/cache_store.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/block_cache.hpp>
 #include <zarrpoint/store/cache_store.hpp>
@@ -256,9 +253,7 @@ ZARRPOINT_INLINE error detail::name_format(error failure, const std::string& pat
   return failure;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // --------------------------------------------------------------------------------- block_cache.hpp
 
@@ -346,9 +341,7 @@ ZARRPOINT_INLINE block_cache::entry_map::iterator block_cache::drop(entry_map::i
   return blocks_.erase(at);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // --------------------------------------------------------------------------------- cache_store.hpp
 

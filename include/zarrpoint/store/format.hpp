@@ -2,21 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/type_list.hpp>
 #include <zarrpoint/store/registry.hpp>
-#include <zarrpoint/store/schemes.hpp>
 
-#include <array>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 // Formats: what a path holds that is not a Zarr hierarchy of its own, by what lies there.
 

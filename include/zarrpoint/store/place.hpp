@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include <memory>
-#include <string>
 
 // Places in the file system: directories, and zip files that stand for one.
 

@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/base/concepts.hpp>
-#include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/place.hpp>
 
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/type_list.hpp>
-#include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -4,16 +4,11 @@
 
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
-#include <zarrpoint/store/zip/zip_member_blob.hpp>
 
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 
 // Deflated members of zip files, by zlib: link it.

@@ -61,12 +61,6 @@ result<fill_value> parse_fill_value(const node& value, const dtype& type, int za
 /// it is not of `type`, `unsupported` for what Zarr v2 cannot say (a NaN with a payload).
 result<node> fill_value_to_node(const fill_value& fill, const dtype& type, int zarr_format);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 // The fill values of numbers, as the bits of one and as JSON (Zarr v3 data types, "Fill value";
 // v2.0 "Fill value encoding").
 
@@ -82,4 +76,6 @@ result<void> parse_number_fill(const node& value, const dtype& type, int zarr_fo
 
 result<node> number_fill_to_node(const std::byte* from, const dtype& type, int zarr_format);
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

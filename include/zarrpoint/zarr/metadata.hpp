@@ -3,18 +3,9 @@
 #pragma once
 
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

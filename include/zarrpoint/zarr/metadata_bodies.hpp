@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -21,7 +20,9 @@
 #include <system_error>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------------ document.hpp
 
@@ -138,9 +139,7 @@ ZARRPOINT_INLINE result<void> check_writable_attributes(const node& attributes) 
   return check_writable(attributes).at("attributes");
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------------- chunks.hpp
 
@@ -345,12 +344,6 @@ ZARRPOINT_INLINE void mend_empty_chunks(array_metadata& array) {
   }
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 // --------------------------------------------------------------------------------- codec_specs.hpp
 
 ZARRPOINT_INLINE result<named_node> find_named(const node& value, std::string_view also) {
@@ -525,9 +518,7 @@ ZARRPOINT_INLINE result<void> check_node_path(std::string_view path) {
   }
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // --------------------------------------------------------------------------------- metadata_v3.hpp
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
 namespace zarrpoint { inline namespace v0 {

@@ -20,9 +20,10 @@
 #include <limits>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ---------------------------------------------------------------------------------- fill_value.hpp
 
@@ -200,9 +201,7 @@ ZARRPOINT_INLINE result<node> number_fill_to_node(const std::byte* from, const d
   return node(node::array{std::move(real), std::move(imaginary)});
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 ZARRPOINT_INLINE fill_value fill_value::zero(const dtype& type) {
   fill_value out;
@@ -398,12 +397,6 @@ ZARRPOINT_INLINE result<node> fill_value_to_node(const fill_value& fill, const d
                                       zarr_format);
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 // ----------------------------------------------------------------------------------- data_type.hpp
 
 ZARRPOINT_INLINE result<dtype> checked_element(dtype type) {
@@ -549,7 +542,9 @@ ZARRPOINT_INLINE result<node> data_type_to_node(const dtype& type) {
   }
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/codec/base/bodies.hpp>

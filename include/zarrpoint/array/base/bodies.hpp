@@ -7,15 +7,15 @@
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------------- context.hpp
 
@@ -36,9 +36,7 @@ ZARRPOINT_INLINE json_limits document_limits(const limits& limit) noexcept {
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// What checkpoints, arrays and groups use when the caller names no context: a thread for each
 /// core, started at the first use and joined at exit, the default codecs and limits. Pass a
@@ -172,9 +170,7 @@ ZARRPOINT_INLINE context with_scratch(context how) {
   return how;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 ZARRPOINT_INLINE result<void> charge_tensor(const tensor_spec& spec, scratch_account& to) {
   ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
@@ -204,9 +200,7 @@ ZARRPOINT_INLINE result<void> fill_within_budget(const mutable_host_view& to, by
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------- chunk_digests.hpp
 

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/exec/progress.hpp>
-
-#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 {
 

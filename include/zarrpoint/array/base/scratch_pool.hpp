@@ -5,20 +5,11 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/memory/device/spare_objects.hpp>
-#include <zarrpoint/memory/resource.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -116,9 +107,7 @@ class scratch_pool {
 /// write many arrays. `limits::memory` and `limits::bytes_in_flight` then bound them together.
 context with_scratch(context how);
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// The slots of a workspace that the array layer uses.
 enum scratch_slot : std::size_t { stored_slot, decoded_slot };
@@ -134,4 +123,6 @@ result<tensor> make_tensor(const tensor_spec& spec, const context& how, scratch_
 result<void> fill_within_budget(const mutable_host_view& to, bytes_view element,
                                 codec_workspace& scratch);
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -4,15 +4,7 @@
 
 #include <zarrpoint/array/device/device_crc32c.hpp>
 #include <zarrpoint/array/device/device_decoding.hpp>
-#include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
-
-#include <algorithm>
-#include <memory>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
-#include <zarrpoint/array/grid/piece_grid.hpp>
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
-#include <zarrpoint/memory/device/device_buffer.hpp>
 #include <zarrpoint/memory/device/device_source.hpp>
-#include <zarrpoint/memory/device/device_space.hpp>
-
-#include <cstddef>
-#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -4,8 +4,6 @@
 
 // Parts of an array to a tensor on a device, and from one.
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/handler/device_leaf.hpp>

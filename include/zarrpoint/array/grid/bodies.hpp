@@ -6,7 +6,6 @@
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <algorithm>
@@ -163,12 +162,6 @@ ZARRPOINT_INLINE void box_plan::place(plan_item& item, std::size_t d,
   item.within.shape[d] = static_cast<index_t>(slab.high - slab.low);
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 // ------------------------------------------------------------------------------------ raw_rows.hpp
 
 ZARRPOINT_INLINE std::optional<raw_rows> raw_rows::of(const selection& part,
@@ -273,9 +266,7 @@ ZARRPOINT_INLINE selection part_of(const selection& whole, const box& part) {
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------- axis_index.hpp
 

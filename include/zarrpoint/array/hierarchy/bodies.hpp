@@ -7,9 +7,7 @@
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
@@ -17,7 +15,9 @@
 
 #include <cstdint>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------- stored_node.hpp
 
@@ -195,9 +195,7 @@ ZARRPOINT_INLINE result<array_metadata> parse_array(const stored_node& of) {
                              : parse_array_v2(of.document, &of.attributes);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------------- migrate.hpp
 
@@ -266,9 +264,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store&
   });
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------- store_tree.hpp
 
@@ -354,7 +350,9 @@ ZARRPOINT_INLINE result<void> rename_tree(const any_store& store, const store_ke
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/base/bodies.hpp>

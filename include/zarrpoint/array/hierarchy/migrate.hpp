@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

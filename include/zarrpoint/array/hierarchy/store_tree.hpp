@@ -2,17 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
 // All objects beneath a key, whatever they are: copied byte by byte, erased, moved.
 

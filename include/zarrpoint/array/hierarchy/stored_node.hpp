@@ -66,12 +66,6 @@ result<group_metadata> parse_group(const stored_node& of);
 /// The array that a node's documents describe. Errors: as `parse_array_v3`.
 result<array_metadata> parse_array(const stored_node& of);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 inline constexpr std::size_t max_nodes = 4'000'000;
 
 /// The groups and arrays directly beneath the group at `key`, by name. What is neither is passed
@@ -92,4 +86,6 @@ result<std::optional<std::vector<stored_node>>> consolidated_nodes(const any_sto
                                                                    const stored_node& root,
                                                                    const limits& limit = {});
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

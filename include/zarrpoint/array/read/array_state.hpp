@@ -93,12 +93,6 @@ class array_scratch {
   std::shared_ptr<scratch_pool> pool_;
 };
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 /// What arrays of the same metadata may share.
 struct array_description {
   array_metadata metadata;
@@ -184,4 +178,6 @@ result<T> at_array(result<T> status, const array_state& of) {
   return std::move(status).at("array " + of.store.describe(of.key));
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -5,17 +5,13 @@
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/read_operation.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
-#include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/codec/base/any_codec.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/memory/element_source.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 
-#include <algorithm>
 #include <array>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

@@ -3,23 +3,10 @@
 #pragma once
 
 #include <zarrpoint/array/base/options.hpp>
-#include <zarrpoint/array/base/scratch_account.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/grid/raw_rows.hpp>
-#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/object_table.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/memory/cast.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
 
 // The way of one chunk, from the store into the caller's memory. Each inner chunk that is wanted
 // goes it alone, on any worker; the members of `read_operation` are grouped by these steps.

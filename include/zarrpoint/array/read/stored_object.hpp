@@ -4,24 +4,10 @@
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/array/shard/layout.hpp>
-#include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
-#include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/memory/resource.hpp>
-#include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/key.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

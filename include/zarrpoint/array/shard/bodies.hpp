@@ -7,7 +7,6 @@
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/array/shard/sharding_codec.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
@@ -17,7 +16,9 @@
 #include <algorithm>
 #include <new>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------- shard_index.hpp
 
@@ -115,9 +116,7 @@ ZARRPOINT_INLINE result<void> shard_index::check_disjoint(memory_resource& scrat
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------------ sharding.hpp
 
@@ -221,9 +220,7 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::parse(const node& conf
   return out;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ------------------------------------------------------------------------------ sharding_codec.hpp
 
@@ -388,9 +385,7 @@ ZARRPOINT_INLINE result<void> sharding_codec::decode(bytes_view stored,
   });
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------------- layout.hpp
 

@@ -2,18 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/shard/sharding_codec.hpp>
-#include <zarrpoint/codec/base/any_codec.hpp>
-#include <zarrpoint/codec/base/chain.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 
 namespace zarrpoint { inline namespace v0 {

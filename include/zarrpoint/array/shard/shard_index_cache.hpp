@@ -4,18 +4,14 @@
 
 #include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -7,12 +7,8 @@
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <vector>
 

@@ -5,18 +5,8 @@
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/shard/sharding.hpp>
-#include <zarrpoint/codec/base/chain.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

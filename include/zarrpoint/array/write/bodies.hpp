@@ -6,13 +6,9 @@
 #include <zarrpoint/array/write/shard_writer.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/array/write/write_operation.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
 
 #include <algorithm>
 #include <utility>

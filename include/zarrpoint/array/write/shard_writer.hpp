@@ -2,21 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/read/array_state.hpp>
-#include <zarrpoint/array/read/stored_object.hpp>
-#include <zarrpoint/array/shard/shard_index.hpp>
 #include <zarrpoint/array/write/chunk_encoder.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/memory/buffer.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

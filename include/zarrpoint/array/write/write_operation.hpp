@@ -2,21 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/options.hpp>
-#include <zarrpoint/array/grid/plan.hpp>
-#include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/object_table.hpp>
-#include <zarrpoint/array/write/chunk_encoder.hpp>
 #include <zarrpoint/array/write/shard_writer.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/memory/element_source.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
-#include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

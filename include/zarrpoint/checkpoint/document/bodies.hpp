@@ -7,11 +7,9 @@
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/version.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
@@ -20,7 +18,9 @@
 #include <algorithm>
 #include <charconv>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ----------------------------------------------------------------------------- commit_document.hpp
 
@@ -270,9 +270,7 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   return document;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::string_view> names,
                                                          std::span<const std::string> empty) {
@@ -308,9 +306,7 @@ ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::st
   return groups;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ------------------------------------------------------------------------------- commit_reader.hpp
 
@@ -780,7 +776,9 @@ ZARRPOINT_INLINE result<checkpoint_contents> read_contents(const any_store& stor
   return contents_reader(store, how, by_listing || store.lists_cheaply()).read();
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/array_bodies.hpp>

@@ -4,14 +4,9 @@
 
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/zarr/json/json_reader.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

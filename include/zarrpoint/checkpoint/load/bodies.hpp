@@ -16,18 +16,18 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/file/path_watch.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/document.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
 #include <algorithm>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------- mapped_tensor.hpp
 
@@ -114,9 +114,7 @@ ZARRPOINT_INLINE result<void> check_type(dtype stored, dtype wanted, const load_
                                          "; set load_options::cast to convert it"};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------- checkpoint.hpp
 
@@ -433,9 +431,7 @@ ZARRPOINT_INLINE result<checkpoint> open(const location& where, const context& h
   return checkpoint::open(where, how);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// The topmost groups and arrays of a store whose root is none: eight at most, of the first hundred
 /// directories.
@@ -519,9 +515,7 @@ ZARRPOINT_INLINE result<void> load_targets(const checkpoint& from,
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------- load_into_all.hpp
 

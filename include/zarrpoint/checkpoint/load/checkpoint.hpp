@@ -2,34 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_account.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
 #include <zarrpoint/checkpoint/load/mapped_tensor.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -410,11 +396,11 @@ result<checkpoint> open(const location& where, const Stores& stores) {
   return open(where, how);
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// Says of a place that is not a hierarchy which ones lie beneath it: of eight at most.
 error name_hierarchies(error failure, const any_store& store, const std::string& place);
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

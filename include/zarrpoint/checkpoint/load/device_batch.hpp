@@ -2,23 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/memory/device/device_buffer.hpp>
-#include <zarrpoint/memory/device/staging_ring.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

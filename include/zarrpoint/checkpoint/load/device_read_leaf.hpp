@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/checkpoint/load/read_leaf.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 
 #include <climits>
 

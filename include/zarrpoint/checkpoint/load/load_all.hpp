@@ -2,20 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/handler/default_types.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-#include <zarrpoint/memory/resource.hpp>
 
 #include <map>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -153,10 +146,6 @@ class all_loader {
   std::vector<value> values_;
   std::vector<bound_target> later_;  // without a table for what is loaded already
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// The first memory space on a device in which an entry of a registry makes values, or the host's.
 template <class Registry>

@@ -3,16 +3,8 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
-#include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
-
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,19 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/handler/types/diagnose.hpp>
-#include <zarrpoint/handler/types/type_handler.hpp>
 
-#include <concepts>
 #include <initializer_list>
-#include <memory>
-#include <span>
-#include <string>
-#include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

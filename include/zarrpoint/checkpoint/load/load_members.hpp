@@ -10,17 +10,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -14,7 +14,9 @@
 
 #include <string_view>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 /// Zero everywhere, or the empty string.
 void fill_with_zero(const mutable_host_view& view);
@@ -50,9 +52,7 @@ result<void> read_to_space(const array& from, const mutable_tensor_view<Space>& 
   }
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // What a load makes of what is stored: the dtype and the shape that its options ask for.
 

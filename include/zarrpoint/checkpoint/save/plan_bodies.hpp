@@ -5,9 +5,7 @@
 #include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/types/record.hpp>
 #include <zarrpoint/zarr/codec_specs.hpp>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

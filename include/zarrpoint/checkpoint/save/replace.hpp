@@ -10,11 +10,8 @@
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 // What a save replaces, of whatever format: a whole checkpoint of the same format, and nothing
 // else. docs/guide.md states the rule; here is where it is decided.

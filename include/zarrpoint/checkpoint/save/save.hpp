@@ -9,12 +9,9 @@
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 
-#include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

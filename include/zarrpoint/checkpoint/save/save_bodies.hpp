@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/hidden_leaves.hpp>
@@ -13,30 +11,21 @@
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/core/utf8.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
-#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/store/base/write_threads.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/document.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/node_name.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
-#include <algorithm>
-#include <iterator>
+namespace zarrpoint { inline namespace v0 {
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // --------------------------------------------------------------------------------- save_target.hpp
 
@@ -690,9 +679,7 @@ ZARRPOINT_INLINE result<written_leaves> write_leaves(const any_store& store,
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------------- save.hpp
 

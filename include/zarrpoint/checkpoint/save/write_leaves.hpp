@@ -6,23 +6,10 @@
 #include <zarrpoint/array/base/options.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/handler/leaf.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

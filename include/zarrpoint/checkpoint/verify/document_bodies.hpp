@@ -7,8 +7,6 @@
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/zarr/document.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

@@ -4,29 +4,21 @@
 
 #include <zarrpoint/array/hierarchy/stored_node.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
-#include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/checkpoint/verify/seal.hpp>
 #include <zarrpoint/checkpoint/verify/stored_documents.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/checkpoint/verify/verify_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 {
@@ -155,9 +147,7 @@ ZARRPOINT_INLINE result<verify_report> verify(const checkpoint& of, const verify
   });
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // --------------------------------------------------------------------------------- verify_leaf.hpp
 
@@ -518,9 +508,7 @@ ZARRPOINT_INLINE result<std::uint64_t> verify_leaf(const array& from, leaf_verif
   return verifier.differing();
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------------- seal.hpp
 

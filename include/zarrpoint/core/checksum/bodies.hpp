@@ -6,13 +6,14 @@
 #include <zarrpoint/core/checksum/crc32_x86.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
-#include <zarrpoint/core/checksum/crc32c_x86.hpp>
 #include <zarrpoint/core/config.hpp>
 
 #include <array>
 #include <atomic>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // -------------------------------------------------------------------------------- crc32c_table.hpp
 
@@ -56,9 +57,7 @@ ZARRPOINT_INLINE std::uint32_t crc32c_table(std::uint32_t state, const std::byte
   return state;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------------- crc32c.hpp
 
@@ -103,9 +102,7 @@ ZARRPOINT_INLINE std::uint32_t crc32c(bytes_view data, std::uint32_t seed) noexc
   return ~detail::crc32c_chosen.load(std::memory_order_relaxed)(~seed, data.data(), data.size());
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // --------------------------------------------------------------------------------------- crc32.hpp
 
@@ -195,4 +192,6 @@ ZARRPOINT_INLINE std::uint32_t crc32_combine(std::uint32_t first, std::uint32_t 
   return crc32_multiply(shift, first) ^ second;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

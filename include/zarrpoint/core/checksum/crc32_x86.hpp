@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/checksum/crc32c_x86.hpp>
-#include <zarrpoint/core/checksum/x86_features.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

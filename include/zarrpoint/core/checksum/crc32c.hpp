@@ -5,8 +5,6 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
 
-#include <cstdint>
-
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {

@@ -6,8 +6,6 @@
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
 #include <zarrpoint/core/checksum/x86_features.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__) && defined(__GNUC__)

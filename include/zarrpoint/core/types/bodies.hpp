@@ -2,15 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float_bits.hpp>
 #include <zarrpoint/core/types/record.hpp>
-
-#include <bit>
-#include <limits>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -109,9 +105,7 @@ ZARRPOINT_INLINE result<dtype> make_record(std::vector<record_field> fields) {
   return dtype::of_record(detail::record_ref(kept));
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------- float_bits.hpp
 
@@ -155,7 +149,9 @@ ZARRPOINT_INLINE std::uint64_t nan_bits(const dtype& type) {
   });
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/core/bodies.hpp>

@@ -2,13 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/core/types/small_int.hpp>
-
-#include <concepts>
-#include <limits>
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,15 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/types/bit_width.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
-
-#include <bit>
-#include <compare>
-#include <concepts>
-#include <cstdint>
-#include <limits>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float8_e8m0fnu.hpp>
-#include <zarrpoint/core/types/float_types.hpp>
-
-#include <cstdint>
-#include <type_traits>
 
 // Floats of a dtype known at run time, as their bits: what fill values and rare casts need.
 namespace zarrpoint { inline namespace v0 { namespace detail {

@@ -5,16 +5,11 @@
 #include <zarrpoint/core/types/bit_width.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 
-#include <bit>
 #include <charconv>
 #include <compare>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <string>
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -238,9 +233,6 @@ template <class T>
 inline constexpr bool is_small_float = false;
 template <int E, int M, float_specials S, int B>
 inline constexpr bool is_small_float<small_float<E, M, S, B>> = true;
-}  // namespace detail
-
-namespace detail {
 
 /// What the text, which ends with a null character, is read as. libc++ reads floats from its
 /// version 20 on; before, strtof does, which under a locale with another decimal point takes less

@@ -7,10 +7,8 @@
 #include <zarrpoint/core/types/dtype.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/types/float8_e8m0fnu.hpp>
-#include <zarrpoint/core/types/float_types.hpp>
-
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

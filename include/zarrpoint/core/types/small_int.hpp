@@ -4,9 +4,6 @@
 
 #include <zarrpoint/core/types/dtype.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <string>
 

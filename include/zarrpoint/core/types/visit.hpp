@@ -4,13 +4,8 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/complex.hpp>
-#include <zarrpoint/core/types/dtype.hpp>
-#include <zarrpoint/core/types/float8_e8m0fnu.hpp>
-#include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/core/types/small_complex.hpp>
 #include <zarrpoint/core/types/small_int.hpp>
-
-#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 {
 

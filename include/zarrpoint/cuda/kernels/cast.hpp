@@ -11,8 +11,6 @@
 #include <zarrpoint/memory/device/device_space.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 // Casts as `convert` does them, by one function for each of the pairs that networks are stored in

@@ -6,8 +6,6 @@
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 
 // CRC-32C in parallel. The bytes are the coefficients of a polynomial, so that the register after
 // all of them is a sum of what each word gives alone, times a power of x for the bytes that follow.

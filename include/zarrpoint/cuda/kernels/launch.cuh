@@ -6,8 +6,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cstdint>
-
 #if !defined(__CUDACC_RELAXED_CONSTEXPR__)
 #error "zarrpoint's kernels are compiled by nvcc --expt-relaxed-constexpr"
 #endif

@@ -8,8 +8,6 @@
 #include <zarrpoint/memory/loop_nest.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 

@@ -5,8 +5,6 @@
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {

@@ -4,9 +4,6 @@
 
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 /// The four bytes of each of the given size, 2 or 4, reversed.

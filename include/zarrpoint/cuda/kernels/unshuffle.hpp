@@ -4,9 +4,6 @@
 
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 // Byte planes to elements. A thread takes a few neighbouring bytes of each plane, which make 16
 // bytes of elements: neighbouring threads read and write neighbouring places without shared memory
 // between.

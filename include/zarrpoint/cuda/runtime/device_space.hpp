@@ -3,16 +3,9 @@
 #pragma once
 
 #include <zarrpoint/cuda/kernels/kernel_table.hpp>
-#include <zarrpoint/cuda/runtime/event.hpp>
 #include <zarrpoint/cuda/runtime/numa.hpp>
 #include <zarrpoint/cuda/runtime/reserve.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda {
 

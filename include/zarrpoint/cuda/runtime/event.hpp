@@ -7,10 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {

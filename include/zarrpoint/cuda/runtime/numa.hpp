@@ -13,7 +13,6 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda { namespace detail {
 

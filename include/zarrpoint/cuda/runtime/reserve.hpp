@@ -2,15 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/cuda/runtime/current_device.hpp>
 #include <zarrpoint/cuda/runtime/event.hpp>
 
 #include <cuda_runtime_api.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 

@@ -355,9 +355,7 @@ ZARRPOINT_INLINE int rank_mesh::group_of(int rank, std::string_view name) const 
   return number;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ------------------------------------------------------------------------------ point_to_point.hpp
 
@@ -431,9 +429,7 @@ ZARRPOINT_INLINE error missed(int rank, const collective_call& call,
                                  ", but not all messages came within " + deadline_text(deadline)};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------- thread_communicator.hpp
 
@@ -490,9 +486,7 @@ ZARRPOINT_INLINE std::vector<std::optional<error>> thread_world::run_all(
   return not_started;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 ZARRPOINT_INLINE thread_group::thread_group(int size, std::chrono::milliseconds deadline)
     : deadline_(deadline), seats_(static_cast<std::size_t>(size)) {}
@@ -602,7 +596,9 @@ ZARRPOINT_INLINE error thread_transport::fail(error failure) const {
   return group->fail(std::move(failure));
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/exec/bodies.hpp>

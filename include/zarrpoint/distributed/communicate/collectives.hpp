@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-
-#include <cstddef>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

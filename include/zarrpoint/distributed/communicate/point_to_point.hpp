@@ -2,22 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
-#include <zarrpoint/distributed/communicate/communicator.hpp>
 
 #include <bit>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

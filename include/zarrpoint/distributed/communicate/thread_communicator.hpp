@@ -2,23 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/communicate/point_to_point.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -98,9 +88,7 @@ class thread_world {
                                                    const work& each);
 };
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// What the threads of a `thread_world` share. A message is moved from the sender to the receiver.
 class thread_group {
@@ -161,4 +149,6 @@ struct thread_transport {
   error fail(error failure) const;
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -15,23 +14,18 @@
 #include <zarrpoint/distributed/load/read_once.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
-#include <zarrpoint/distributed/state/state_ops.hpp>
-#include <zarrpoint/distributed/strategy/message_budget.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstddef>
 #include <system_error>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ---------------------------------------------------------------------------------- match_keys.hpp
 
@@ -92,9 +86,7 @@ ZARRPOINT_INLINE result<key_mismatch> match_keys(const key_set& asked,
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------- open_sharded.hpp
 

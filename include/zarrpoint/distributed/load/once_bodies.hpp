@@ -2,15 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/load/read_once.hpp>
-#include <zarrpoint/distributed/plan/save_plan.hpp>
-#include <zarrpoint/distributed/shard/shard_value.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
-#include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/parallel_for.hpp>
 
 #include <algorithm>
 #include <climits>

@@ -6,11 +6,8 @@
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
 
-#include <algorithm>
-#include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -3,24 +3,21 @@
 #pragma once
 
 #include <zarrpoint/array/grid/piece_grid.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/distributed/plan/intersect.hpp>
 #include <zarrpoint/distributed/plan/save_plan.hpp>
 #include <zarrpoint/distributed/plan/share_regions.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
-#include <algorithm>
 #include <array>
 #include <compare>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <tuple>
-#include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ----------------------------------------------------------------------------------- save_plan.hpp
 
@@ -397,9 +394,7 @@ ZARRPOINT_INLINE result<save_plan> plan_save(const shard_table& table,
   return std::move(planner).take();
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 ZARRPOINT_INLINE index_t write_grid::cells_along(std::size_t axis) const {
   return edges.empty() ? ceil_div(shape[axis], cell_shape[axis]) : edges[axis].count();
@@ -650,12 +645,6 @@ ZARRPOINT_INLINE result<save_plan> decode_plan(bytes_view message) {
   ZARRPOINT_CHECK(from.finish());
   return out;
 }
-
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // ------------------------------------------------------------------------------- share_regions.hpp
 
@@ -955,7 +944,9 @@ ZARRPOINT_INLINE result<shared_regions> share_regions(const shard_table& request
   return region_cutter(requests, how).run();
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/plan/table_bodies.hpp>

@@ -2,20 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/zarr/chunks.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -109,12 +98,6 @@ std::vector<std::byte> encode_plan(const save_plan& plan);
 /// The plan of a message. Errors: `corrupt`, `out_of_range`, `unsupported`.
 result<save_plan> decode_plan(bytes_view message);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 /// What a plan may take.
 struct plan_limits {
   /// Cells of all tensors together. Uneven shards may ask for many: a rectilinear grid has a cell
@@ -153,4 +136,6 @@ struct distribution {
 result<std::vector<std::uint32_t>> distribute(const shard_table& shards,
                                               const distribution& how = {});
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

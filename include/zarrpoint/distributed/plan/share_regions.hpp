@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 // Processes that ask for different boxes of a tensor may need the same stored chunks, each of them
 // all of a chunk: a load by columns of what is stored by rows. What is read once for all of them

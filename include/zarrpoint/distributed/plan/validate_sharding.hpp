@@ -2,18 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/plan/intersect.hpp>
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -7,15 +7,7 @@
 // `sharded_object`; it reads and writes nothing. It answers as Megatron-Core's
 // `LocalShardsContainer` does, for programs with a writer of their own; no save of ours needs it.
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
-
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -5,7 +5,6 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
@@ -19,11 +18,8 @@
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <memory>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

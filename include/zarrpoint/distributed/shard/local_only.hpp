@@ -12,17 +12,13 @@
 #include <type_traits>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 /// Whether two tensors are of one dtype and shape and have the same bits: a NaN equals itself, and
 /// 0 differs from -0. Strides do not count; strings are compared as text.
 bool same_bits(const host_view& a, const host_view& b);
-
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
 
 /// A value of some type; the table's address tells the type.
 struct local_table {

@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
-
-#include <optional>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/distributed/shard/dcp_view.hpp>
@@ -728,12 +726,6 @@ ZARRPOINT_INLINE std::strong_ordering compare_shards(const shard_metadata& a,
   return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
 }
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 // --------------------------------------------------------------------------------- split_shard.hpp
 
 /// The elements of the data of a flat range that belong to part `number`, each part being `volume`
@@ -795,7 +787,9 @@ ZARRPOINT_INLINE result<std::vector<std::optional<shard_part>>> split_shard(
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/communicate/bodies.hpp>

@@ -4,16 +4,10 @@
 
 // The one place where a mesh of ranks becomes boxes of tensors, and boxes become axes of a mesh.
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/distributed/communicate/rank_mesh.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
-#include <cstdint>
 #include <span>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -4,12 +4,9 @@
 
 // Where the elements of a shard lie in its global tensor.
 
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
 #include <compare>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

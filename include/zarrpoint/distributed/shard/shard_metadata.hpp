@@ -107,12 +107,6 @@ result<void> check_ranks(const shard_metadata& shard);
 
 result<void> check_axis(const shard_metadata& shard, std::size_t axis);
 
-}  // namespace detail
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
-
 /// What the leaves of a state that are stored in parts share, be they tensors, objects or
 /// factories of them: copyable handles with
 ///
@@ -128,9 +122,7 @@ concept sharded_leaf = std::copyable<T> && requires(const T& leaf) {
   { leaf.without_data() } -> std::same_as<T>;
 };
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// The local tensor is fragment `position` of `count` equal ones along `axis` of the global tensor.
 struct axis_fragment {

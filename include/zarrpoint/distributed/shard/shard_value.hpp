@@ -5,19 +5,12 @@
 // What is done with the local value of a shard, whatever its type: it is read, filled, or a part of
 // it is seen as a value of its own.
 
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstddef>
-#include <memory>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

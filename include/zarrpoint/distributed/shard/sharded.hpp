@@ -2,23 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/shard/device_shards.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/shard_value.hpp>
-#include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/diagnose.hpp>
-#include <zarrpoint/handler/types/type_handler.hpp>
-#include <zarrpoint/memory/tensor.hpp>
-
-#include <concepts>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

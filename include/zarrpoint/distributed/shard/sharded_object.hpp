@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
@@ -11,10 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

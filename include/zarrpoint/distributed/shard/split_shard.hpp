@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
-
-#include <cstddef>
-#include <optional>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

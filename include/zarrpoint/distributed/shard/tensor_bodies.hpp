@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/shard/device_shards.hpp>
 #include <zarrpoint/distributed/shard/local_only.hpp>
@@ -12,7 +11,9 @@
 
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ---------------------------------------------------------------------------------- local_only.hpp
 
@@ -34,9 +35,7 @@ ZARRPOINT_INLINE bool same_bits(const host_view& a, const host_view& b) {
   });
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------ shard_metadata.hpp
 
@@ -219,9 +218,7 @@ ZARRPOINT_INLINE result<void> shard_metadata::check_value(const tensor_spec& val
   return {};
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ------------------------------------------------------------------------------- device_shards.hpp
 
@@ -275,9 +272,7 @@ ZARRPOINT_INLINE box relative_to(const box& of, const box& part) {
   return out;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ------------------------------------------------------------------------------------- sharded.hpp
 

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <zarrpoint/core/base64.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
-#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
@@ -105,9 +102,7 @@ ZARRPOINT_INLINE bool state::erase(std::string_view path) {
   return true;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 ZARRPOINT_INLINE void append_step(std::string& path, std::string_view key) {
   if (!path.empty()) path += '/';
@@ -173,9 +168,7 @@ ZARRPOINT_INLINE error state_place::failure(errc code, std::string_view what) co
   return error{code, text.append(": ").append(what)};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ----------------------------------------------------------------------------- sharded_factory.hpp
 
@@ -210,9 +203,7 @@ ZARRPOINT_INLINE error sharded_factory::failure(const char* what) const {
   return error{errc::invalid_argument, "factory \"" + key_ + "\": " + what};
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ----------------------------------------------------------------------------------- state_ops.hpp
 
@@ -253,12 +244,6 @@ ZARRPOINT_INLINE result<state> merge_factories(state loaded, const factory_merge
   }
   return loaded;
 }
-
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
 
 ZARRPOINT_INLINE bool all_holes(const state::list& elements) {
   return std::all_of(elements.begin(), elements.end(),

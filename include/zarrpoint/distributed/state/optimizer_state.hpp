@@ -2,21 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/shard/local_only.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
-#include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
-#include <zarrpoint/distributed/state/state.hpp>
-#include <zarrpoint/memory/tensor.hpp>
 
-#include <map>
 #include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 // The state of an optimizer, sharded as the parameters are that it belongs to.
 

@@ -2,16 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
-
-#include <concepts>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,16 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/distributed/shard/split_shard.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
-
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

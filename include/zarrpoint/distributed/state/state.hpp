@@ -25,7 +25,9 @@
 #include <variant>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // Places in a state, as text: keys and positions from the root on, joined by '/'. In a key '/' is
 // written "~1" and '~' "~0" (RFC 6901); a key without characters is "~". The root is "".
@@ -80,9 +82,7 @@ class state_place {
   std::size_t depth_ = 0;
 };
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 class sharded_factory;
 

@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
-#include <zarrpoint/handler/staging.hpp>
-
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -17,10 +17,7 @@
 // A key of a map that begins with '$' has one more '$' in the document, so that no map is mistaken
 // for one of these. Any other JSON document is read as the state it looks like.
 
-#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
-
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -3,14 +3,8 @@
 #pragma once
 
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
-#include <zarrpoint/distributed/state/state.hpp>
 
 #include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -215,9 +209,7 @@ result<state> replace_prefix(const state& of, const prefix_change& change);
 /// Every key changed by the first of the changes whose prefix it has, if there is one.
 result<state> map_prefixes(const state& of, std::span<const prefix_change> changes);
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// How often what a factory builds may be, or hold, a factory again.
 inline constexpr std::size_t max_factory_depth = 8;
@@ -247,4 +239,6 @@ result<expanded_state> apply_factories(const state& of);
 /// factory where the state has nothing.
 result<state> merge_factories(state loaded, const factory_merges& merges);
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -6,7 +6,6 @@
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
-#include <zarrpoint/checkpoint/load/read_leaf.hpp>
 #include <zarrpoint/checkpoint/save/plan_layout.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/stage_leaves.hpp>
@@ -24,16 +23,14 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/distributed/strategy/zarr_loader.hpp>
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
-#include <zarrpoint/handler/types/blob.hpp>
-#include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file/posix.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------ message_budget.hpp
 
@@ -60,9 +57,7 @@ ZARRPOINT_INLINE result<void> message_budget::count(std::string_view what,
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------------- jobs.hpp
 
@@ -158,9 +153,7 @@ ZARRPOINT_INLINE result<any_strategy> strategy_table::find(strategy_action actio
                    "; this program has " + (there.empty() ? "none" : there)};
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // -------------------------------------------------------------------------------- write_shards.hpp
 
@@ -256,9 +249,7 @@ ZARRPOINT_INLINE result<void> cell_job::write_to(const zarrpoint::array& to,
   return to.write(cell.part, elements.view, options);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------- zarr_saver.hpp
 
@@ -600,9 +591,7 @@ ZARRPOINT_INLINE result<strictness> parse_strictness(std::string_view text) {
   return error{errc::invalid_argument, "Invalid strict flag: " + std::string(text)};
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------- read_shard.hpp
 
@@ -737,7 +726,9 @@ ZARRPOINT_INLINE const dims& unit_of(const stored_tensor& stored) {
   return stored.read_unit.empty() ? stored.chunk_shape : stored.read_unit;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/checkpoint/load/bodies.hpp>

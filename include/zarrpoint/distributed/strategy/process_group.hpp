@@ -2,24 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
-#include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/zarr_loader.hpp>
 #include <zarrpoint/distributed/strategy/zarr_saver.hpp>
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

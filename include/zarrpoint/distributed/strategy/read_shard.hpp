@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
 // From a stored tensor, whatever its grid, into the elements of one shard of any other.
 

@@ -2,21 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/type_list.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 // How a checkpoint of many processes is written and read: four actions, each by a strategy that is
 // chosen by (backend, version). A program's own stand beside ours in a list of types.

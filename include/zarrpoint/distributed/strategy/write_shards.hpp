@@ -2,26 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
-#include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 
 #include <cstdint>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 // What savers of shards have in common: the cells of a process one by one, and receipts, by which
 // rank 0 knows that all that was planned is written.

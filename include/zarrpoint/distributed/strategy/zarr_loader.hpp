@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
-
-#include <memory>
-#include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,14 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
-#include <zarrpoint/zarr/metadata.hpp>
-
-#include <string_view>
-#include <vector>
 
 // Our own format: a checkpoint as `save` writes it, but with as many objects in an array as there
 // are cells, each written by one process.

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
 #include <concepts>
 #include <optional>
-#include <string>
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -11,14 +11,11 @@
 // 4. the structural defaults: array-likes and mdspans.
 // handler/base/concepts.hpp says what a handler holds.
 
-#include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/handler/types/mdspan.hpp>
 #include <zarrpoint/handler/types/scalar.hpp>
 #include <zarrpoint/handler/types/sequences.hpp>
 #include <zarrpoint/handler/types/structural.hpp>
 #include <zarrpoint/handler/types/tensor.hpp>
-
-#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 

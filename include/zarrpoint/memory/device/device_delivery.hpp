@@ -2,16 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/memory/device/device_buffer.hpp>
-#include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/packed_rows.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

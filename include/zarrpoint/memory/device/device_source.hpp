@@ -3,18 +3,11 @@
 #pragma once
 
 #include <zarrpoint/memory/device/device_buffer.hpp>
-#include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/packed_rows.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
 #include <zarrpoint/memory/element_source.hpp>
 
-#include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -153,9 +153,7 @@ bool has_kernels([[maybe_unused]] const S& space) {
   }
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// Waits until all that the stream was asked for so far is done. Errors: those of the space, after
 /// which nothing of it is under way either: what a stream was asked for goes on when it is
@@ -193,4 +191,6 @@ class stream_guard {
   bool finished_ = false;
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

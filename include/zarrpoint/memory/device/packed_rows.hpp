@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
-
-#include <cstddef>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

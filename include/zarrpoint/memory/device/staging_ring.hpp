@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
@@ -12,12 +11,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,17 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
-
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -148,9 +148,7 @@ class blob_extension {
   virtual result<void> finish(bytes_view more) = 0;
 };
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// Bytes in memory as an object, which keeps what they lie in, as its mappings do.
 class memory_blob final : public blob {
@@ -178,4 +176,6 @@ class memory_blob final : public blob {
   std::string name_;
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

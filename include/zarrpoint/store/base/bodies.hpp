@@ -248,9 +248,7 @@ ZARRPOINT_INLINE int url::digit(char c) noexcept {
   return -1;
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------- range_blob.hpp
 
@@ -384,7 +382,9 @@ ZARRPOINT_INLINE void write_threads::serve() noexcept {
   }
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/exec/bodies.hpp>

@@ -2,19 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/base/write_behind.hpp>
 
-#include <compare>
 #include <concepts>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

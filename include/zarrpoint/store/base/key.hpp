@@ -76,9 +76,7 @@ class store_key {
   std::string text_;
 };
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// What no store can rename: its root, and a place to one that is the same or lies within it, or
 /// around it. Errors: `invalid_argument`.
@@ -97,4 +95,6 @@ result<void> check_rename(const Store& store, const store_key& from, const store
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -4,13 +4,6 @@
 
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
-#include <zarrpoint/store/base/key.hpp>
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

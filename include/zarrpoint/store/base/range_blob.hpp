@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
-
-#include <cstdint>
-#include <memory>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

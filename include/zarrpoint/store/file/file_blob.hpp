@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

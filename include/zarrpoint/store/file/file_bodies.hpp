@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/extended_file.hpp>
@@ -23,7 +22,9 @@
 #include <cstdio>
 #include <cstring>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------------- posix.hpp
 
@@ -632,9 +633,7 @@ ZARRPOINT_INLINE result<void> file_blob::read_parts(std::uint64_t offset,
   return {};
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------- file_store.hpp
 
@@ -857,9 +856,7 @@ ZARRPOINT_INLINE std::string file_store::describe(const store_key& key) const {
 
 ZARRPOINT_INLINE bool file_store::can_write() const { return !root_->options().read_only; }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 // ---------------------------------------------------------------------------------- path_watch.hpp
 
@@ -882,7 +879,9 @@ ZARRPOINT_INLINE bool path_watch::look_again(const std::string& path) {
   return true;
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/store/file/write_bodies.hpp>

@@ -2,21 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/base/write_behind.hpp>
 #include <zarrpoint/store/file/direct_writes.hpp>
-#include <zarrpoint/store/file/directory.hpp>
-#include <zarrpoint/store/file/file_options.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
-#include <zarrpoint/store/file/posix.hpp>
 
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 
-#include <atomic>
-#include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

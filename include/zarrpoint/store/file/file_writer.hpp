@@ -2,20 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
-#include <zarrpoint/store/file/kept_directories.hpp>
 
 #include <sys/file.h>
 #include <sys/stat.h>
-
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

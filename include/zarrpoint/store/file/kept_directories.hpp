@@ -2,22 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/directory.hpp>
-#include <zarrpoint/store/file/posix.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

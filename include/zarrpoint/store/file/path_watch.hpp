@@ -4,8 +4,6 @@
 
 #include <zarrpoint/store/file/posix.hpp>
 
-#include <string>
-
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Tells a reader whether to look again at what a path names, because a save was replacing it

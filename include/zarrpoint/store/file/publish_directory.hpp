@@ -2,16 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
-#include <zarrpoint/store/file/directory.hpp>
 #include <zarrpoint/store/file/file_root.hpp>
-#include <zarrpoint/store/file/posix.hpp>
-
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/file/direct_writes.hpp>
@@ -23,15 +21,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

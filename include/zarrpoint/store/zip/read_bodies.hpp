@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -20,7 +19,9 @@
 #include <optional>
 #include <span>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------- zip_records.hpp
 
@@ -425,9 +426,7 @@ ZARRPOINT_INLINE void append_zip_end(std::string& out, const zip_directory_place
   append_le<std::uint16_t>(out, 0);  // comment
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ----------------------------------------------------------------------------- zip_member_blob.hpp
 

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/lock_soon.hpp>
@@ -20,7 +19,9 @@
 #include <iterator>
 #include <thread>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ----------------------------------------------------------------------------------- zip_batch.hpp
 
@@ -685,9 +686,7 @@ ZARRPOINT_INLINE result<std::uint32_t> zip_member_writer::whole_checksum() const
   return crc;
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------- zip_writer.hpp
 

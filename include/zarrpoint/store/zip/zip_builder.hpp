@@ -2,22 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_batch.hpp>
 #include <zarrpoint/store/zip/zip_members.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
-
-#include <atomic>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,15 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 #include <zarrpoint/store/zip/zip_writer.hpp>
-
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

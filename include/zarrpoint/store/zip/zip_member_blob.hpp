@@ -2,17 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 
-#include <cstdint>
 #include <cstring>
 #include <memory>
-#include <string>
 
 namespace zarrpoint { inline namespace v0 {
 

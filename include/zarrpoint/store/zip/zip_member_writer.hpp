@@ -2,24 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_builder.hpp>
-#include <zarrpoint/store/zip/zip_records.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <shared_mutex>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

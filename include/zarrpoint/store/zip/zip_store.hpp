@@ -6,12 +6,7 @@
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_member_blob.hpp>
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -2,16 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/zip/zip_builder.hpp>
 #include <zarrpoint/store/zip/zip_member_writer.hpp>
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -17,7 +17,9 @@
 #include <limits>
 #include <new>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // --------------------------------------------------------------------------------- json_reader.hpp
 
@@ -388,9 +390,7 @@ ZARRPOINT_INLINE bool json_reader::too_large(const char* from, bool is_integer, 
                     : fail(errc::corrupt, "number " + shown + " is too large for a double");
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // ---------------------------------------------------------------------------------------- json.hpp
 
@@ -531,9 +531,7 @@ ZARRPOINT_INLINE std::string dump_json(const node& value, json_style style) {
   return writer.take();
 }
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 ZARRPOINT_INLINE void decimal_digits::drop_zeros() noexcept {
   while (size > 1 && text[size - 1] == '0') --size;
@@ -586,7 +584,9 @@ ZARRPOINT_INLINE decimal_digits shortest_digits(double magnitude) noexcept {
   }
 }
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/core/bodies.hpp>

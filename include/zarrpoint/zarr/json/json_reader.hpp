@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
-#include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <span>

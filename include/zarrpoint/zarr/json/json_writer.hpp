@@ -91,9 +91,7 @@ class json_writer {
 /// `-Infinity`, as zarr-python writes them; bytes that are not UTF-8 become U+FFFD.
 std::string dump_json(const node& value, json_style style = json_style::compact);
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// `0.ddd... * 10^(exponent + 1)`: the first digit, which is not 0, counts 10^exponent, and the
 /// last is not 0 either.
@@ -115,4 +113,6 @@ struct decimal_digits {
 /// nearest to it: what `std::to_chars` gives, whose tables alone take 120 KiB of a small program.
 decimal_digits shortest_digits(double magnitude) noexcept;
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -20,7 +20,9 @@
 #include <system_error>
 #include <utility>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ------------------------------------------------------------------------------------- typestr.hpp
 
@@ -695,12 +697,6 @@ ZARRPOINT_INLINE result<node> to_zmetadata(std::span<const v2_node> nodes) {
   ZARRPOINT_CHECK(detail::check_writable(out));
   return out;
 }
-
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
 
 ZARRPOINT_INLINE result<chunk_key_encoding> parse_v2_separator(const node* value) {
   chunk_key_encoding out{chunk_key_encoding::style::v2, '.'};

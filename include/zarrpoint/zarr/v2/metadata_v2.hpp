@@ -38,9 +38,7 @@ result<group_metadata> parse_group_v2(const node& zgroup, const node* attributes
 /// (`to_zmetadata`). Errors: `invalid_argument`.
 result<v2_documents> to_v2(const group_metadata& group);
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// A node of a `.zmetadata`.
 struct v2_node {
@@ -61,4 +59,6 @@ result<std::vector<v2_node>> parse_zmetadata(const node& document);
 /// `invalid_argument`.
 result<node> to_zmetadata(std::span<const v2_node> nodes);
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

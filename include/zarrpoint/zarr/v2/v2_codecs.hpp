@@ -3,10 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/base/known_codecs.hpp>
-#include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
