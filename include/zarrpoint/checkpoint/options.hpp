@@ -9,8 +9,10 @@
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -107,6 +109,27 @@ struct leaf_layout {
   std::string kind{};       ///< of value, as `checkpoint::typestr` tells it; empty: the leaf's own
 };
 
+struct save_report;
+struct save_request;
+
+/// A format that `save` can write, as `orbax::format{}`. The header of the format that writes it
+/// must be included. Empty: a Zarr hierarchy of ours.
+class any_writable_format {
+ public:
+  any_writable_format() = default;
+  template <class F>
+    requires(!std::same_as<F, any_writable_format>)
+  any_writable_format(F format);  // NOLINT(google-explicit-constructor): defined with `save`
+
+  explicit operator bool() const noexcept { return save_ != nullptr; }
+  /// Required: it is not empty.
+  result<save_report> save(const save_request& what) const;
+
+ private:
+  std::shared_ptr<const void> format_;
+  result<save_report> (*save_)(const void* format, const save_request& what) = nullptr;
+};
+
 /// How `save` writes a checkpoint.
 struct save_options {
   int zarr_format = 3;             ///< 3, or 2 for readers that know nothing newer
@@ -130,6 +153,10 @@ struct save_options {
   /// `save_async` copies what lives on a device there, and returns once that is done: the link to
   /// the host no longer holds up the caller. What the device has no room for is copied to the host.
   bool device_copy = false;
+  /// The layout on the disk: `{.format = orbax::format{}}`. What another format has no place for is
+  /// an error if data would be lost (`attributes`, a cast), else a warning. By `save` of one
+  /// process; many have a function of each format.
+  any_writable_format format{};
 };
 
 /// How `load` treats the leaves whose names match.

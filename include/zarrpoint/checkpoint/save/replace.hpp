@@ -6,6 +6,7 @@
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/schemes.hpp>
@@ -43,6 +44,13 @@ struct replace_rule {
 /// those of the store and of `own`.
 result<bool> check_replace(const stored_place& target, const replace_rule& rule,
                            const result<own_look>& own);
+
+/// Opens what is at the place of a file, as the format does. Errors: that it is none of its own.
+using file_check = result<void> (*)(std::unique_ptr<blob> file);
+
+/// `check_replace` for a format of one file; `rule.kind` does not count.
+result<void> check_replace_file(const stored_place& target, const replace_rule& rule,
+                                const file_check& check);
 
 /// The directory as a store.
 any_store beneath(const stored_place& target);

@@ -6,9 +6,12 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 
+#include <concepts>
 #include <initializer_list>
 #include <span>
 #include <utility>
@@ -33,6 +36,47 @@ struct save_report : save_summary {
   /// save.
   double pin_seconds = 0;
 };
+
+/// What a format of `save_options::format` is asked to write.
+struct save_request {
+  const location& where;
+  std::span<const leaf> leaves;               ///< none is a group
+  std::span<const std::string> empty_groups;  ///< those that no leaf lies beneath
+  const save_options& options;
+  const context& how;
+};
+
+/// A format that can be written: a type with a function `save_as` in its namespace, which saves as
+/// `zarrpoint::save` does: in one step, and over a whole checkpoint of its own format alone.
+template <class F>
+concept writable_format = requires(const F& format, const save_request& what) {
+  { save_as(format, what) } -> std::same_as<result<save_report>>;
+};
+
+/// What a format can store beside elements, for `check_options`.
+struct stored_options {
+  bool attributes = false;  ///< of leaves and of the root
+  bool casts = false;       ///< `leaf_rule::cast`
+  bool layouts = false;     ///< chunks, codecs, Zarr's version
+  bool empty_groups = false;
+};
+
+/// For a `save_as`: the warnings about what the caller asked for and `format`, as in "an Orbax
+/// checkpoint", has not. Errors: `unsupported` for what would be lost: attributes, casts and empty
+/// groups, naming them.
+result<std::vector<std::string>> check_options(const save_request& what, std::string_view format,
+                                               const stored_options& has);
+
+template <class F>
+  requires(!std::same_as<F, any_writable_format>)
+any_writable_format::any_writable_format(F format)
+    : format_(detail::make_counted<const F>(std::move(format))),
+      save_([](const void* self, const save_request& what) -> result<save_report> {
+        static_assert(writable_format<F>,
+                      "zarrpoint: no save_as(format, request) is known of this format: include the "
+                      "header that writes it, such as orbax.hpp or dcp_save.hpp");
+        return save_as(*static_cast<const F*>(self), what);
+      }) {}
 
 /// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
 /// is what it was before, whatever fails. Files of others in a checkpoint that is overwritten stay.

@@ -139,6 +139,23 @@ ZARRPOINT_INLINE result<bool> check_replace(const stored_place& target, const re
                 ", not " + rule.name);
 }
 
+ZARRPOINT_INLINE result<void> check_replace_file(const stored_place& target,
+                                                 const replace_rule& rule,
+                                                 const file_check& check) {
+  const auto refuse = [&](const std::string& what) {
+    return error{errc::already_exists,
+                 rule.where + " is " + what + "; nothing was changed; save elsewhere or remove it"};
+  };
+  ZARRPOINT_TRY(found, look_into(beneath(target)));
+  if (found) return refuse("a directory, not " + rule.name);
+  ZARRPOINT_TRY(file, target.store.open(target.key));
+  if (file == nullptr) return {};
+  if (!rule.overwrite) return refuse("there already, and overwrite is false");
+  const auto own = check(std::move(file));
+  if (!own) return refuse("not " + rule.name + " (" + own.failure().message + ")");
+  return {};
+}
+
 ZARRPOINT_INLINE any_store beneath(const stored_place& target) {
   return target.key.is_root() ? target.store : any_store(prefix_store(target.store, target.key));
 }
@@ -929,6 +946,23 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
   return report;
 }
 
+/// By the format that the options name, or as a Zarr hierarchy of ours.
+ZARRPOINT_INLINE result<save_report> save_as_asked(const location& where, const leaf_set& leaves,
+                                                   const save_options& options,
+                                                   const context& how) {
+  if (!options.format) return save_set(where, leaves, options, how);
+  return options.format.save({where, leaves.leaves, leaves.groups, options, how});
+}
+
+/// Host copies in place of the leaves that were staged.
+ZARRPOINT_INLINE void use_host_copies(std::vector<leaf>& leaves, staged_leaves& early) {
+  for (std::size_t i = 0; i < early.leaves.size(); ++i) {
+    if (early.leaves[i].in_host)
+      leaves[i] =
+          leaf(leaves[i].name(), static_cast<const host_view&>(early.leaves[i].in_host->view));
+  }
+}
+
 /// The part of `save_async` that runs in the background.
 struct async_save {
   context how;  // the first: its scratch memory outlives what was staged in it
@@ -941,7 +975,7 @@ struct async_save {
 
   result<save_report> operator()() {
     ZARRPOINT_TRY(report,
-                  save_set(where, {all.leaves, all.empty_groups, early.leaves}, options, how));
+                  save_as_asked(where, {all.leaves, all.empty_groups, early.leaves}, options, how));
     report.seconds = seconds_since(start);
     report.blocked_seconds = blocked_seconds;
     report.pin_seconds += early.pin_seconds;
@@ -952,14 +986,49 @@ struct async_save {
 
 }  // namespace detail
 
+ZARRPOINT_INLINE result<save_report> any_writable_format::save(const save_request& what) const {
+  return save_(format_.get(), what);
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_request& what,
+                                                                std::string_view format,
+                                                                const stored_options& has) {
+  const save_options& asked = what.options;
+  const auto lost = [&](const std::string& of, const char* cure) {
+    return error{errc::unsupported, std::string(format) + " has no place for " + of + "; " + cure};
+  };
+  if (!has.attributes && asked.attributes != node())
+    return lost("save_options::attributes", "leave them out");
+  if (!has.attributes && !asked.attributes_of.empty())
+    return lost("the attributes of " + detail::in_quotes(asked.attributes_of.front().key),
+                "leave them out");
+  if (!has.empty_groups && !what.empty_groups.empty())
+    return lost("the empty group " + detail::in_quotes(what.empty_groups.front()), "leave it out");
+  std::vector<std::string> warnings;
+  bool lays_out =
+      asked.zarr_format != save_options().zarr_format || asked.elide_fill || !asked.layouts.empty();
+  for (const leaf_rule& rule : asked.rules) {
+    if (!has.casts && rule.cast)
+      return lost("the cast of the rule " + detail::in_quotes(rule.glob),
+                  "convert the tensors before the save");
+    lays_out |=
+        rule.chunk_shape || rule.shard_shape || rule.chunk_byte_size || rule.codecs.has_value();
+  }
+  if (!has.layouts && lays_out)
+    warnings.push_back(std::string(format) +
+                       " has no chunks, codecs or versions of Zarr: what options and rules say of "
+                       "them has no effect");
+  return warnings;
+}
+
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
                                           const save_options& options, const context& how) {
   return guarded([&]() -> result<save_report> {
     const auto is_group = [](const leaf& value) { return value.is_group(); };
     if (std::none_of(leaves.begin(), leaves.end(), is_group))
-      return detail::save_set(where, {leaves}, options, how);
+      return detail::save_as_asked(where, {leaves}, options, how);
     const detail::single_leaves all = leaf::single({leaves.begin(), leaves.end()});
-    return detail::save_set(where, {all.leaves, all.empty_groups}, options, how);
+    return detail::save_as_asked(where, {all.leaves, all.empty_groups}, options, how);
   });
 }
 
@@ -975,7 +1044,11 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<lea
     detail::single_leaves all = leaf::single(std::move(leaves));
     // What is staged now must outlive this call, so that the scratch pool goes with it.
     context shared = with_scratch(how);
-    ZARRPOINT_TRY(early, detail::stage_leaves(all.leaves, options, shared));
+    // Other formats take leaves of the host.
+    save_options staging = options;
+    if (options.format) staging.device_copy = false;
+    ZARRPOINT_TRY(early, detail::stage_leaves(all.leaves, staging, shared));
+    if (options.format) detail::use_host_copies(all.leaves, early);
     const double blocked = detail::seconds_since(start);
     return run_async(shared.executor,
                      detail::async_save{shared, std::move(where), std::move(all),

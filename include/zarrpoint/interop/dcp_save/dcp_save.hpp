@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -12,6 +13,7 @@
 #include <zarrpoint/distributed/save/save_queue.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 
 #include <cstddef>
@@ -83,6 +85,9 @@ result<state_save_report> save(const location& where, std::span<const leaf> leav
 result<state_save_report> save(const location& where, std::initializer_list<leaf> leaves,
                                const state_save_options& options = {},
                                const context& how = default_context());
+
+/// What `zarrpoint::save` does with `{.format = dcp::format{}}`.
+result<save_report> save_as(const format& as, const save_request& what);
 
 /// `save` by many processes; all call it. Each gives the shards that it has, and leaves that are
 /// whole; of what several have, the one stores it that has the fewest bytes to store, and of a

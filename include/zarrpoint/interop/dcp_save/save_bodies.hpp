@@ -529,6 +529,20 @@ ZARRPOINT_INLINE result<state_save_report> save(const location& where,
   return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
 }
 
+ZARRPOINT_INLINE result<save_report> save_as(const format& /*as*/, const save_request& what) {
+  ZARRPOINT_TRY(warnings,
+                check_options(what, "a checkpoint of PyTorch", {}).at("save " + what.where.name()));
+  state_save_options options;
+  options.overwrite = what.options.overwrite;
+  options.sync = what.options.sync;
+  ZARRPOINT_TRY(saved, save(what.where, what.leaves, options, what.how));
+  save_report out;
+  static_cast<save_summary&>(out) = std::move(saved);
+  out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+  out.stored_bytes = out.bytes;
+  return out;
+}
+
 }}}  // namespace zarrpoint::v0::dcp
 
 #if ZARRPOINT_BODIES

@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
@@ -38,6 +39,10 @@ result<save_report> save(const location& where, std::span<const tree_item> items
 result<save_report> save(const location& where, std::initializer_list<tree_item> items,
                          const save_tree_options& options = {},
                          const context& how = default_context());
+
+/// What `zarrpoint::save` does with `{.format = orbax::format{}}`: the parts of a name between '/'
+/// are keys of dicts, and an empty group is an empty dict.
+result<save_report> save_as(const format& as, const save_request& what);
 
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
 /// there; what lives on a device is copied before this returns, to the host or, with

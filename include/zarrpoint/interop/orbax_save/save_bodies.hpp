@@ -580,6 +580,25 @@ ZARRPOINT_INLINE result<save_report> save(const location& where,
   return save(where, std::span<const tree_item>(items.begin(), items.size()), options, how);
 }
 
+ZARRPOINT_INLINE result<save_report> save_as(const format& /*as*/, const save_request& what) {
+  ZARRPOINT_TRY(warnings, check_options(what, "an Orbax checkpoint",
+                                        {.casts = true, .layouts = true, .empty_groups = true})
+                              .at("save " + what.where.name()));
+  std::vector<tree_item> items;
+  for (const leaf& each : what.leaves) items.emplace_back(tree_path(each.name()), each);
+  for (const std::string& group : what.empty_groups)
+    items.emplace_back(tree_path(group), empty_value::dict);
+  save_tree_options options;
+  options.zarr_format = what.options.zarr_format;
+  options.rules = what.options.rules;
+  options.layouts = what.options.layouts;
+  options.overwrite = what.options.overwrite;
+  options.sync = what.options.sync;
+  ZARRPOINT_TRY(out, save(what.where, items, options, what.how));
+  out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+  return std::move(out);
+}
+
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tree_item> items,
                                                  save_tree_options options, const context& how) {
   auto begun = guarded([&]() -> result<pending<save_report>> {

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/base/context.hpp>
+#include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/replace.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -549,8 +553,8 @@ ZARRPOINT_INLINE result<v0::detail::own_look> look_for_model(const any_store& ro
   return other("in one file, not one in several with an index");
 }
 
-ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
-                                                  const files_plan& plan, const files_options& how,
+ZARRPOINT_INLINE result<files_report> write_files(const location& where, const files_plan& plan,
+                                                  const files_options& how,
                                                   const file_writer_function& write) {
   const auto start = std::chrono::steady_clock::now();
   if (how.max_file_bytes == 0)
@@ -558,12 +562,10 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
   if (plan.names.empty())
     return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
   ZARRPOINT_CHECK(check_names(plan));
-  while (directory.size() > 1 && directory.ends_with('/')) directory.remove_suffix(1);
-  ZARRPOINT_TRY(located, locate(directory, {.sync = how.sync}));
-  const stored_place at{std::move(located.store), std::move(located.key)};
+  ZARRPOINT_TRY(at, v0::detail::location_access::to_write(where, how.sync));
   ZARRPOINT_CHECK(v0::detail::check_replace(
       at,
-      {std::string(directory), how.overwrite, "a safetensors model in several files",
+      {where.name(), how.overwrite, "a safetensors model in several files",
        v0::detail::directory_kind::safetensors},
       look_for_model(v0::detail::beneath(at))));
   const std::vector<std::size_t> file_of = divide_by_size(plan.bytes, how.max_file_bytes);
@@ -601,7 +603,7 @@ ZARRPOINT_INLINE result<files_report> write_files(std::string_view directory,
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<files_report> save_files(std::string_view directory,
+ZARRPOINT_INLINE result<files_report> save_files(const location& where,
                                                  std::span<const named_view> tensors,
                                                  const files_options& how) {
   return guarded([&]() -> result<files_report> {
@@ -614,15 +616,83 @@ ZARRPOINT_INLINE result<files_report> save_files(std::string_view directory,
              plan.bytes.push_back(bytes);
            }
            return detail::write_files(
-               directory, plan, how,
+               where, plan, how,
                [&](const any_store& to, const store_key& key, detail::tensor_range of) {
                  return save(to, key, tensors.subspan(of.first, of.count), how.metadata);
                });
          })
-      .at("save " + std::string(directory));
+      .at("save " + where.name());
 }
 
 // --------------------------------------------------------------------------- safetensors_store.hpp
+
+namespace detail {
+
+/// Leaves as tensors on the host.
+struct host_tensors {
+  std::vector<named_view> views;
+  std::vector<staged> kept;  ///< what was copied from devices
+
+  result<leaf_report> add(const leaf& from, memory_resource& memory) {
+    if (from.typestr() == "string" || from.typestr() == "json")
+      return error{errc::unsupported,
+                   "a safetensors file holds tensors alone, and this is text; leave it out, or "
+                   "give it as safetensors::format::metadata"};
+    ZARRPOINT_TRY(spec, from.spec());
+    ZARRPOINT_TRY(bytes, byte_count(spec));
+    ZARRPOINT_TRY(elements, from.stage(memory));
+    views.push_back({from.name(), elements.view});
+    kept.push_back(std::move(elements));
+    return leaf_report{from.name(), std::move(spec), bytes, bytes};
+  }
+};
+
+ZARRPOINT_INLINE result<void> save_one_file(const save_request& what,
+                                            std::span<const named_view> tensors,
+                                            const metadata_map& metadata) {
+  ZARRPOINT_TRY(
+      at, v0::detail::location_access::to_write(what.where, what.options.sync, what.how.stores));
+  const auto check = [](std::unique_ptr<blob> file) -> result<void> {
+    ZARRPOINT_CHECK(tensor_store::open(std::move(file)));
+    return {};
+  };
+  ZARRPOINT_CHECK(v0::detail::check_replace_file(
+      at, {what.where.name(), what.options.overwrite, "a safetensors file"}, check));
+  return save(at.store, at.key, tensors, metadata);
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string name = what.where.name();
+  save_report out;
+  detail::host_tensors tensors;
+  auto done = guarded([&]() -> result<void> {
+    ZARRPOINT_TRY(warnings, check_options(what, "a safetensors file", {}));
+    out.warnings = std::move(warnings);
+    for (const leaf& each : what.leaves) {
+      auto added = tensors.add(each, v0::detail::resource_of(what.how));
+      if (!added)
+        return std::move(added).failure().at("leaf " + v0::detail::in_quotes(each.name()));
+      out.bytes += added->bytes;
+      out.leaves.push_back(*std::move(added));
+    }
+    if (!name.ends_with(".safetensors")) return {};
+    return detail::save_one_file(what, tensors.views, as.metadata);
+  });
+  if (!done) return std::move(done).failure().at("save " + name);
+  if (!name.ends_with(".safetensors")) {
+    const files_options how{as.max_file_bytes, as.metadata, what.options.overwrite,
+                            what.options.sync};
+    ZARRPOINT_TRY(files, save_files(what.where, tensors.views, how));
+    out.kept = std::move(files.kept);
+    out.warnings.insert(out.warnings.end(), files.warnings.begin(), files.warnings.end());
+  }
+  out.stored_bytes = out.bytes;
+  out.seconds = out.blocked_seconds = v0::detail::seconds_since(start);
+  return out;
+}
 
 namespace detail {
 

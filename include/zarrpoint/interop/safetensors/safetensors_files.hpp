@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
@@ -45,7 +46,7 @@ struct files_report : save_summary {
 /// there before. Errors: `already_exists` for what is there and is not such a model, or must not be
 /// replaced; `invalid_argument` for two tensors of one name, for none, and for files of no bytes;
 /// `io`, for a link too; those of `save`, naming the file.
-result<files_report> save_files(std::string_view directory, std::span<const named_view> tensors,
+result<files_report> save_files(const location& where, std::span<const named_view> tensors,
                                 const files_options& how = {});
 
 namespace detail {
@@ -79,7 +80,7 @@ struct files_plan {
 
 /// Divides, has each file written, and writes the index, as `save_files` says. Errors name the
 /// file; callers add the directory.
-result<files_report> write_files(std::string_view directory, const files_plan& plan,
+result<files_report> write_files(const location& where, const files_plan& plan,
                                  const files_options& how, const file_writer_function& write);
 
 }  // namespace detail

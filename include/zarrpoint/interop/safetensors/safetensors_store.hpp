@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -15,6 +16,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+struct save_report;
+struct save_request;
+}}  // namespace zarrpoint::v0
 
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
@@ -45,11 +51,20 @@ class tensor_store : public v0::detail::virtual_store {
 /// safetensors as a format of `formats<...>`: a file by how it begins or its name ends, a directory
 /// with `model.safetensors.index.json`, or that index itself, under any name that ends in
 /// `.safetensors.index.json`. Files with parts of tensors are those of `dcp::format`.
+///
+/// As `save_options::format`: a path that ends in `.safetensors` is one file, any other a model in
+/// several, see `files_options`. Each leaf is a tensor; texts and JSON are `unsupported`.
 struct format {
   static constexpr std::string_view name = "safetensors";
   static result<claim> sniff(const place_look& at);
   static result<stored_place> open(const place_look& at, const place_use& use);
+
+  std::uint64_t max_file_bytes = 5'000'000'000;  ///< `files_options::max_file_bytes`
+  metadata_map metadata{};                       ///< of each file, as `{{"format", "pt"}}`
 };
+
+/// What `zarrpoint::save` does with `{.format = format{}}`.
+result<save_report> save_as(const format& as, const save_request& what);
 
 namespace detail {
 
