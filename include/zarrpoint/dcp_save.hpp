@@ -8,5 +8,6 @@
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/interop/dcp/store_bodies.hpp>
 #include <zarrpoint/interop/dcp_save/save_bodies.hpp>
 #endif
