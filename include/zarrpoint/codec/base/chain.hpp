@@ -2,21 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/any_codec.hpp>
-#include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/base/source.hpp>
-#include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
-#include <string>
-#include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 /// What is known of the number of bytes between two codecs.
 struct byte_size {
@@ -31,9 +26,7 @@ struct byte_size {
   }
 };
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// The codecs of an array, bound to the dtype and shape of its chunks: turns one chunk into stored
 /// bytes and back. Immutable: one chain serves every chunk and every thread; what a thread needs of

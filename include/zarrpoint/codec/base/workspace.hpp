@@ -95,9 +95,7 @@ class codec_workspace {
   codec_workspace* outer_ = nullptr;  // of a nested one
 };
 
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace detail {
 
 /// A dense tensor in the scratch memory of a workspace. Its strings, where it has strings, end with
 /// it; of other types nothing is initialised.
@@ -121,4 +119,6 @@ class scratch_tensor {
   std::size_t strings_ = 0;
 };
 
-}}}  // namespace zarrpoint::v0::detail
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

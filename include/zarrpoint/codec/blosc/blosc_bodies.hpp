@@ -7,7 +7,6 @@
 #include <zarrpoint/codec/blosc/blosc_encode.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/blosc/blosc_plane.hpp>
-#include <zarrpoint/codec/blosc/huffman_encode.hpp>
 #include <zarrpoint/codec/kit/lz_blocks.hpp>
 #include <zarrpoint/core/config.hpp>
 

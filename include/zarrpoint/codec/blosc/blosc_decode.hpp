@@ -5,12 +5,8 @@
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/kit/shuffle.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>

@@ -2,13 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/workspace.hpp>
-#include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
-
-#include <cstddef>
 
 // Bytes of numbers, sorted, are of three kinds: noise, such as mantissas; bytes that are not
 // equally frequent, such as exponents, for which an entropy coder is all that helps; and what

@@ -7,7 +7,6 @@
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/memory/buffer.hpp>
 
 #include <cstring>
 #include <new>

@@ -3,13 +3,9 @@
 #pragma once
 
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
-#include <zarrpoint/core/bytes.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

@@ -3,11 +3,6 @@
 #pragma once
 
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
-#include <zarrpoint/core/bytes.hpp>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

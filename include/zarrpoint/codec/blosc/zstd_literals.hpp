@@ -5,10 +5,6 @@
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/codec/blosc/blosc_frame.hpp>
 #include <zarrpoint/codec/blosc/huffman_encode.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
-
-#include <cstddef>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

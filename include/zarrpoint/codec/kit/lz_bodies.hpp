@@ -5,7 +5,6 @@
 #include <zarrpoint/codec/kit/library_memory.hpp>
 #include <zarrpoint/codec/kit/lz_blocks.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/memory/buffer.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -4,10 +4,8 @@
 
 #include <zarrpoint/codec/kit/library_memory.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/memory/resource.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>

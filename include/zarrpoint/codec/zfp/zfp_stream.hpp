@@ -5,18 +5,8 @@
 #include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/zfp/zfp_elements.hpp>
 #include <zarrpoint/codec/zfp/zfp_parameters.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/types/dtype.hpp>
-#include <zarrpoint/memory/buffer.hpp>
 
 #include <zfp.h>
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <utility>
 
 // A chunk as a stream of zfp, and back. That library checks no bounds: what it writes has room
 // for all that the parameters of a stream allow, and what it reads has zeros behind it, as many as

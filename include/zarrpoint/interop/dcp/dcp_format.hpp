@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
-
-#include <optional>
-#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
 

@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
@@ -14,15 +10,10 @@
 #include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/dlpack/dlpack.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_abi.hpp>

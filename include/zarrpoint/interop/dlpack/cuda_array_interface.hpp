@@ -13,13 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dlpack {

@@ -12,9 +12,6 @@
 #include <zarrpoint/memory/device/device_space.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <string>
 #include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace dlpack {

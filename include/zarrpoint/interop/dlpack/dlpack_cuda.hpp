@@ -9,10 +9,6 @@
 #include <zarrpoint/cuda/runtime/device_space.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_export.hpp>
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 namespace zarrpoint { inline namespace v0 { namespace dlpack {
 
 /// Memory of the device, and managed memory, which every device reaches.

@@ -6,16 +6,9 @@
 
 #include <zarrpoint/interop/dlpack/dlpack.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/memory/tensor.hpp>
 
 #include <array>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace dlpack {

@@ -11,12 +11,7 @@
 
 #include <Python.h>
 
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace dlpack {
 

@@ -3,13 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/base64.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/gguf/gguf_header.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>

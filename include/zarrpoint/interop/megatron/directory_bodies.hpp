@@ -3,29 +3,22 @@
 #pragma once
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
-#include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
-#include <zarrpoint/interop/pickle/pickle_opcode.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/store/memory_store.hpp>
-#include <zarrpoint/store/zip/zip_store.hpp>
-#include <zarrpoint/store/zip/zip_writer.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/v2/metadata_v2.hpp>
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include <charconv>
-#include <cstddef>
 #include <map>
 #include <system_error>
 

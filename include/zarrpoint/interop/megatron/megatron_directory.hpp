@@ -2,25 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/array/array.hpp>
-#include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
-#include <zarrpoint/memory/tensor.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace megatron {

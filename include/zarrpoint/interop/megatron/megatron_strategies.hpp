@@ -3,23 +3,13 @@
 #pragma once
 
 #include <zarrpoint/distributed/strategy/process_group.hpp>
-#include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
-#include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
-#include <zarrpoint/interop/pickle/pickle.hpp>
-#include <zarrpoint/interop/torch/torch_file.hpp>
-#include <zarrpoint/interop/torch/torch_writer.hpp>
 
 #include <algorithm>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 // Saving and loading in the layouts of Megatron-Core, by `process_group{.known =
 // megatron::strategies::table()}` and, to save, `.sharded = {"zarr", 1}` or `{"torch_dist", 1}`.

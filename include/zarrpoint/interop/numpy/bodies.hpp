@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
@@ -14,8 +12,6 @@
 #include <zarrpoint/interop/numpy/numpy_store.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
-#include <zarrpoint/store/base/range_blob.hpp>
-#include <zarrpoint/store/zip/zip_records.hpp>
 #include <zarrpoint/zarr/v2/typestr.hpp>
 
 #include <algorithm>

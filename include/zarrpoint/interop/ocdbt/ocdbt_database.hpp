@@ -2,18 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
-#include <zarrpoint/store/base/blob.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 // What reading and writing a database have in common.
 

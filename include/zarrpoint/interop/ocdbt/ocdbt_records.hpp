@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // The records of an OCDBT database, as bytes (TensorStore, "OCDBT database format").
 
@@ -142,9 +144,7 @@ result<std::vector<std::byte>> open_ocdbt_envelope(bytes_view stored, std::uint3
 result<std::vector<std::byte>> close_ocdbt_envelope(bytes_view body, std::uint32_t mark,
                                                     std::optional<std::int32_t> zstd_level);
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 /// One version of an OCDBT database.
 struct ocdbt_version {

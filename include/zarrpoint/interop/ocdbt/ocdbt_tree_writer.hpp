@@ -2,22 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_encoder.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -2,23 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
-
 namespace detail {
+
 struct ocdbt_writer_state;
 }
 
@@ -94,4 +83,5 @@ result<ocdbt_version> ocdbt_merge(any_store base, store_key root,
                                   std::span<const store_key> databases,
                                   const ocdbt_write_options& how = {});
 
-}}  // namespace zarrpoint::v0
+}}
+}  // namespace zarrpoint::v0::detail

@@ -2,25 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_database.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_files.hpp>
-#include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 

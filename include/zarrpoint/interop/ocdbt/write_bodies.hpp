@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_data_file.hpp>
@@ -18,10 +17,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <tuple>
 
-namespace zarrpoint { inline namespace v0 { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
 
 // ----------------------------------------------------------------------------- ocdbt_data_file.hpp
 
@@ -819,9 +819,7 @@ ZARRPOINT_INLINE result<ocdbt_version> ocdbt_writer_state::commit() {
   return as_ocdbt_version(before.root);
 }
 
-}}}  // namespace zarrpoint::v0::detail
-
-namespace zarrpoint { inline namespace v0 {
+}  // namespace detail
 
 // -------------------------------------------------------------------------------- ocdbt_writer.hpp
 

@@ -3,12 +3,9 @@
 #pragma once
 
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 

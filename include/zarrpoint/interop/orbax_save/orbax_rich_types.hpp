@@ -2,13 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
-
-#include <string>
-#include <vector>
 
 // A tree with the kinds of its containers: `value_metadata_tree`.
 

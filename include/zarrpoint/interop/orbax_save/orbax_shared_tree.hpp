@@ -2,16 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 // One tree of what many processes have: arithmetic and texts, without an element.
 

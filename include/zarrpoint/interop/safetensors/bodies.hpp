@@ -3,16 +3,12 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
@@ -33,7 +29,6 @@
 #include <numeric>
 #include <system_error>
 #include <tuple>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 

@@ -4,20 +4,10 @@
 
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/key.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 // A model in several files, as Hugging Face publishes them: `model-00001-of-00003.safetensors` and
 // on, and `model.safetensors.index.json`, which says what tensor is in which.

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_header.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -11,11 +10,7 @@
 #include <zarrpoint/store/format.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 struct save_report;

@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
-#include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
-
-#include <cstddef>
-#include <memory>
-#include <vector>
 
 // What a file of torch.save holds, as arrays of a hierarchy.
 

@@ -3,13 +3,9 @@
 #pragma once
 
 #include <zarrpoint/core/base64.hpp>
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>

@@ -2,18 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/pickle/pickle.hpp>
-#include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 

@@ -2,20 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_tensor.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/zip/zip_store.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 

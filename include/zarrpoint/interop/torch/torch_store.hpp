@@ -2,25 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
-#include <zarrpoint/interop/pickle/pickle_value.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
-#include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/format.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
