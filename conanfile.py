@@ -33,7 +33,6 @@ class ZarrpointConan(ConanFile):
         basic_layout(self)
 
     def requirements(self):
-        self.requires("nlohmann_json/[>=3.11.2 <4]")
         self.requires("zstd/[>=1.5.4 <1.6]")
 
     def package_id(self):

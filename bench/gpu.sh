@@ -18,7 +18,7 @@ folder=$(cd "$1" && pwd)
 shift
 cd "$(dirname "$0")/.."
 . tools/debian.sh
-need_packages g++ libzstd-dev nlohmann-json3-dev
+need_packages g++ libzstd-dev
 
 nvcc=${CUDA_HOME:+$CUDA_HOME/bin/}nvcc
 command -v "$nvcc" >/dev/null || nvcc=/usr/local/cuda/bin/nvcc

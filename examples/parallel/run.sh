@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 . tools/debian.sh
 trap 'status=$?; [ $status -eq 0 ] || echo "The example FAILED (exit status $status)."' EXIT
 
-need_packages g++ cmake ninja-build pkg-config libzstd-dev nlohmann-json3-dev libopenmpi-dev \
+need_packages g++ cmake ninja-build pkg-config libzstd-dev libopenmpi-dev \
   openmpi-bin
 
 echo "building (about a minute)"

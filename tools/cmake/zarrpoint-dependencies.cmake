@@ -13,13 +13,6 @@ function(zarrpoint_find_dependencies missing)
     set(${missing} "threads" PARENT_SCOPE)
     return()
   endif()
-  if(NOT TARGET nlohmann_json::nlohmann_json)
-    find_package(nlohmann_json 3.11.2 CONFIG QUIET)
-  endif()
-  if(NOT TARGET nlohmann_json::nlohmann_json)
-    set(${missing} "nlohmann_json 3.11.2 or later (Debian: nlohmann-json3-dev)" PARENT_SCOPE)
-    return()
-  endif()
 
   # zstd names its target differently in each distribution: Debian and upstream _shared and _static,
   # Conan either of them, vcpkg libzstd; some ship only libzstd.pc. zarrpoint::zstd is whichever.

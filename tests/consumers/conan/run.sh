@@ -31,7 +31,6 @@ cmake --build build-debian
 # The names that the packages of the public index have for CMake: stubs of them.
 export CONAN_HOME=$PWD/home_stubs
 conan remote disable '*'
-conan export stub --name nlohmann_json --version 3.12.0
 conan export stub --name zstd --version 1.5.7
 conan export stub --name xtensor --version 0.24.7
 conan create zarrpoint --test-folder '' --profile:all profile_stubs --build missing

@@ -8,6 +8,8 @@ cmake --install zarrpoint-build --prefix "$PWD/prefix"
 # Nothing in the package knows where it was built or installed: it is used from another place.
 mv prefix "moved here"
 if grep -rIF -e "$PWD" -e "$(readlink -f zarrpoint)" "moved here"; then exit 1; fi
+# It needs zstd and threads, and asks for nothing else.
+if grep -rI nlohmann_json "moved here/share"; then exit 1; fi
 
 cmake -S . -B build -DCMAKE_PREFIX_PATH="$PWD/moved here" -DCMAKE_PROJECT_app_INCLUDE="$PWD/parent_state.cmake"
 cmake --build build

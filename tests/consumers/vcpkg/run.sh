@@ -22,6 +22,8 @@ import json, re, sys
 for path in sys.argv[1:]:
     manifest = json.load(open(path))
     parts = [manifest, *manifest["features"].values()]
+    always = [d if isinstance(d, str) else d["name"] for d in manifest["dependencies"]]
+    assert [name for name in always if not name.startswith("vcpkg-")] == ["zstd"], (path, always)
     assert manifest["license"] == "Apache-2.0" and manifest["name"] == "zarrpoint", path
     for part in parts:
         names = [d if isinstance(d, str) else d["name"] for d in part["dependencies"]]

@@ -3,7 +3,6 @@
 from conan import ConanFile
 
 TARGETS = {
-    "nlohmann_json": "nlohmann_json::nlohmann_json",
     "xtensor": "xtensor",
     "zstd": "zstd::libzstd_static",
 }
