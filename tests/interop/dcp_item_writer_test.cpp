@@ -153,7 +153,7 @@ TEST_CASE("dcp_item_writer: by any threads, items in any files have their bytes"
     const thread_pool pool(threads);
     context how;
     how.executor = pool.executor();
-    dcp::detail::item_writer(store, {7, sources, items, sizes}, how).run().value();
+    CHECK(dcp::detail::write_items(store, {7, sources, items, 100'000, 1}, how));
     std::string all;
     for (const item_to_write& item : items) {
       CAPTURE(item.source);
@@ -181,7 +181,7 @@ TEST_CASE("dcp_item_writer: by any threads, items in any files have their bytes"
   };
   const any_store store = memory_store();
   const context alone;
-  const auto failed = dcp::detail::item_writer(store, {0, sources, items, sizes}, alone).run();
+  const auto failed = dcp::detail::write_items(store, {0, sources, items, 100'000, 1}, alone);
   REQUIRE_FALSE(failed);
   CHECK(failed.failure().code == errc::io);
   CHECK(failed.failure().message.find("save \"t20\": it is gone") != std::string::npos);

@@ -8,7 +8,6 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
@@ -538,7 +537,7 @@ TEST_CASE("dcp_save: boxes of a size, and what processes tell each other") {
   dcp::detail::held_state held;
   held.tensors.push_back({"t", {{"a", false}, {"1", true}}, {dtype_kind::int8, {4, 2}}, {inner}});
   held.values.push_back({"v", {}});
-  const std::vector<std::byte> told = held.encode();
+  const std::vector<std::byte> told = dcp::detail::held_state::encode(held.tensors, held.values);
   CHECK(dcp::detail::held_state::decode(told).value() == held);
   for (std::size_t n = 0; n < told.size(); ++n)
     CHECK_FALSE(dcp::detail::held_state::decode(bytes_view(told).first(n)));
@@ -550,28 +549,45 @@ TEST_CASE("dcp_save: boxes of a size, and what processes tell each other") {
 }
 
 TEST_CASE("dcp_save: a receipt that is cut off, or tells of other items, is refused") {
-  const auto layout = dcp::detail::archive_layout::of_tensor({dtype_kind::int8, {4}}).value();
-  dcp::detail::item_to_write item{layout, 0, box::whole({4}), 2, 640};
-  dcp::detail::receipt_writer writer(1);
-  writer.object("v", item);
-  writer.cell("t", {3, 4}, {}, item);
-  const message told = std::move(writer).take();
+  using dcp::detail::archive_layout;
+  const memory_store store;
+  const std::vector<std::int8_t> elements(4);
+  const std::vector<dcp::detail::tensor_source> sources{
+      {"t",
+       [&](memory_resource&) -> result<staged> {
+         return staged{dense_view(reinterpret_cast<const std::byte*>(elements.data()),
+                                  tensor_spec{dtype_kind::int8, {4}}),
+                       {}};
+       },
+       true, box::whole({4}), 0, 4}};
+  std::vector<dcp::detail::item_to_write> items;
+  const auto layout = archive_layout::of_tensor({dtype_kind::int8, {4}}).value();
+  items.push_back(
+      {archive_layout::of_value(torch::value(node(3))).value(), dcp::detail::no_source, {}, "v"});
+  items.push_back({layout, 0, box::whole({4}), {}, box{{4}, {4}}});
+  const message told =
+      dcp::detail::write_items(store, {1, sources, items, 1, 1}, context{}).value();
+  const message nothing(1);  // of rank 0
   const auto read = [&](bytes_view of, const std::string& name,
-                        const dims& offset) -> result<dcp::stored_item> {
-    dcp::detail::item_receipt receipt(of, 7);
-    ZARRPOINT_CHECK(receipt.read_objects());
-    ZARRPOINT_CHECK(receipt.object("v"));
-    ZARRPOINT_TRY(out, receipt.cell(name, offset));
-    ZARRPOINT_CHECK(receipt.finish());
-    CHECK(receipt.files() == 3);
-    return std::move(out.item);
+                        const box& at) -> result<dcp::stored_item> {
+    dcp::detail::planned_items plan;
+    plan.made.values.push_back({"v", {}, {}});
+    plan.made.tensors.push_back({name, {}, {dtype_kind::int8, {8}}, {{at, {}}}});
+    plan.writers = {1, 1};
+    const std::vector<message> all{nothing, message(of.begin(), of.end())};
+    ZARRPOINT_TRY(files, dcp::detail::read_receipts(plan, all));
+    CHECK(files == 2);
+    return plan.made.tensors[0].chunks[0].from;
   };
-  CHECK(read(told, "t", {3, 4}).value() ==
-        dcp::stored_item{"__7_2.distcp", 640, layout.size(), {}, false});
+  CHECK(read(told, "t", {{4}, {4}}).value() ==
+        dcp::stored_item{"__1_1.distcp", 0, layout.size(), {}, false});
   for (std::size_t n = 0; n < told.size(); ++n)
-    CHECK(refuses(read(bytes_view(told).first(n), "t", {3, 4}), errc::corrupt, "rank 7"));
-  CHECK(refuses(read(told, "u", {3, 4}), errc::corrupt, "lacks \"u\" at [3, 4]"));
-  CHECK(refuses(read(told, "t", {3, 5}), errc::corrupt, "lacks \"t\" at [3, 5]"));
+    CHECK(refuses(read(bytes_view(told).first(n), "t", {{4}, {4}}), errc::corrupt, "rank 1"));
+  CHECK(refuses(read(told, "u", {{4}, {4}}), errc::corrupt, "lacks \"u\" at [4]"));
+  CHECK(refuses(read(told, "t", {{3}, {4}}), errc::corrupt, "lacks \"t\" at [3]"));
+  message longer = told;
+  ++reinterpret_cast<unsigned char&>(longer.back());
+  CHECK(refuses(read(longer, "t", {{4}, {4}}), errc::corrupt, "not what was planned"));
 }
 
 TEST_CASE("dcp_save: an archive has the size that it said") {

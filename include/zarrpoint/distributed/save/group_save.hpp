@@ -5,26 +5,13 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save_summary.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 
 #include <cstdint>
-#include <memory>
 
 namespace zarrpoint { inline namespace v0 {
-
-namespace detail {
-struct last_plan;
-class save_protocol;
-}  // namespace detail
-
-/// The plan of the last save of a process, see `group_save_options::plans`.
-class plan_cache {
- private:
-  friend class detail::save_protocol;
-
-  std::shared_ptr<const detail::last_plan> kept_;
-};
 
 /// What a save of several processes did, as one of them sees it.
 struct group_save_report : save_summary {

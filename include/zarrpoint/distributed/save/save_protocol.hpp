@@ -37,7 +37,18 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-class plan_cache;
+namespace detail {
+struct last_plan;
+class save_protocol;
+}  // namespace detail
+
+/// The plan of the last save of a process, see `group_save_options::plans`.
+class plan_cache {
+ private:
+  friend class detail::save_protocol;
+
+  std::shared_ptr<const detail::last_plan> kept_;
+};
 
 namespace detail {
 

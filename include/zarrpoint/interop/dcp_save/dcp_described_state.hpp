@@ -41,6 +41,8 @@ class described_state {
   result<void> keep(std::size_t source);
 
   const held_state& held() const { return held_; }
+  /// How many of the tensors come first, and are leaves; the others are shards.
+  std::size_t whole() const { return whole_; }
   /// One for each of the tensors.
   const std::vector<tensor_source>& sources() const { return sources_; }
   /// One for each of the values.
@@ -60,6 +62,7 @@ class described_state {
   const context& how_;
   std::vector<v0::leaf> leaves_;
   held_state held_;
+  std::size_t whole_ = 0;
   std::vector<tensor_source> sources_;
   std::vector<bool> kept_;  ///< of those
   std::vector<archive_layout> values_;

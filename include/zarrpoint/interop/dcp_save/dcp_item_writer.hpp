@@ -5,23 +5,25 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/exec/progress_meter.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/handler/base/concepts.hpp>
+#include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
-#include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-/// The elements of a tensor of the caller's.
+// The one writer of `.distcp`: what a process writes, and what rank 0 makes of what all tell of it.
+
+/// The elements of a tensor of the caller's, or a file that is made when it is written.
 struct tensor_source {
   std::string name;
   std::function<result<staged>(memory_resource&)> stage;
@@ -31,14 +33,17 @@ struct tensor_source {
   std::uint64_t bytes = 0;
 };
 
+inline constexpr std::size_t no_source = SIZE_MAX;
+
 /// An item of this process, and its place.
 struct item_to_write {
   archive_layout layout;
-  std::size_t source = 0;  ///< of a tensor
-  box part;                ///< of what the source has; none for a value
+  std::size_t source = no_source;  ///< of its elements
+  box part{};                      ///< of what the source has
+  std::string name{};              ///< where there is no source
+  std::optional<box> at{};         ///< of the tensor as it is stored; none of a value
   std::size_t file = 0;
   std::uint64_t offset = 0;
-  std::string name{};  ///< of a value; a tensor's is its source's
 };
 
 /// Linux lets one thread at a time write to a file, so that threads want several: each of so many
@@ -54,31 +59,30 @@ std::vector<std::uint64_t> place_items(std::span<item_to_write> items, std::uint
 /// `__0_1.distcp`.
 std::string file_name(int rank, std::size_t file);
 
-/// What a process writes.
-struct placed_items {
+/// What a process writes, values first. All is the caller's.
+struct process_items {
   int rank = 0;
   std::span<const tensor_source> sources;
-  std::span<const item_to_write> items;
-  std::span<const std::uint64_t> sizes;  ///< of the files
+  std::span<item_to_write> items;
+  std::uint64_t file_bytes = 0;  ///< as of `place_items`
+  std::size_t files_at_once = 1;
 };
 
-/// Writes the items of a process to the files that they have their places in.
-class item_writer {
- public:
-  /// All stays the caller's.
-  item_writer(const any_store& store, const placed_items& what, const context& how);
+/// Gives the items of a process their places, and writes them; the receipt. Errors: those of
+/// staging and of writing, naming the leaf; `resource_limit`; `cancelled`.
+result<message> write_items(const any_store& store, const process_items& what, const context& how);
 
-  /// Errors: those of staging and of writing, naming the leaf; `resource_limit`; `cancelled`.
-  result<void> run();
-
- private:
-  result<void> write_files(std::size_t first, std::size_t last);
-  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
-
-  const any_store& store_;
-  const placed_items what_;
-  const context& how_;
-  progress_meter meter_;
+/// What all processes write.
+struct planned_items {
+  /// All but where the items are. A tensor of flat cells has the box of the whole cell for each of
+  /// its pieces, of which only the writer knows more.
+  metadata made;
+  std::vector<int> writers;  ///< of its values, and then of the boxes of its tensors
 };
+
+/// Completes the metadata with what all processes tell, by rank; how many files they have. Of one
+/// writer, receipts tell of the boxes in the order of the plan. Errors: `corrupt`, naming the
+/// process, where a receipt tells of less, of more, or of other boxes than were planned.
+result<std::size_t> read_receipts(planned_items& to, std::span<const message> receipts);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -55,6 +56,8 @@ struct state_save_options {
   std::vector<named_path> paths{};
   bool overwrite = true;  ///< replace a whole checkpoint of PyTorch, as `save_options::overwrite`
   bool sync = true;       ///< survive a power cut
+  /// As `group_save_options::plans`: the plan of the last save is taken where all bring the same.
+  std::shared_ptr<plan_cache> plans{};
 };
 
 /// What `dcp::save` did. Of many processes each has the same.
@@ -62,7 +65,8 @@ struct state_save_report : save_summary {
   std::size_t tensors = 0;
   std::size_t boxes = 0;
   std::size_t values = 0;
-  std::size_t files = 0;  ///< beside `.metadata`
+  std::size_t files = 0;     ///< beside `.metadata`
+  bool plan_reused = false;  ///< by `state_save_options::plans`
 };
 
 /// Saves `leaves` as a checkpoint of torch.distributed.checkpoint: `where` is a directory then,

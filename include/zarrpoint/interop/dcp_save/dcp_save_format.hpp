@@ -14,10 +14,9 @@
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
@@ -31,11 +30,17 @@ class save_format final : public v0::detail::save_format {
               const state_save_options& options)
       : group_(group), where_(where), given_(mine), options_(options) {}
 
+  result<void> prepare() override;
+  std::string_view shared() const override { return as_text(shared_); }
+  bool has_shared() const override { return true; }
   result<message> describe(bool differs) override;
   result<std::vector<message>> plan(std::vector<message> described) override;
   std::string staged_name() const override { return place_.staged_name(); }
   result<void> take_part(bytes_view part) override;
   result<void> join(const std::string& staged_name) override { return place_.join(staged_name); }
+  std::string plan_kind() const override { return "torch.distributed.checkpoint"; }
+  std::shared_ptr<const void> keep_plan() const override;
+  result<void> reuse(const std::shared_ptr<const void>& kept) override;
   result<void> stage(std::vector<message> pieces, bool copies) override;
   result<message> write() override;
   result<message> commit(std::vector<message> receipts,
@@ -45,21 +50,19 @@ class save_format final : public v0::detail::save_format {
   state_save_report report(const v0::detail::save_times& times);
 
  private:
-  result<void> read_receipts(std::span<const message> receipts);
-
   const v0::detail::save_group& group_;
   const location where_;
   const state_part given_;  ///< the caller's, gone when all is staged
   const state_save_options options_;
 
   described_state mine_{options_, group_.how};
+  message shared_;  ///< what it has of whole leaves, which others may have alike
 
   state_rules rules_;
   v0::detail::group_save_place place_{where_, group_, {options_.overwrite, options_.sync}, rules_};
-  shared_plan plan_;  ///< of rank 0
-
+  planned_items plan_;  ///< of rank 0
+  message part_;
   std::vector<item_to_write> items_;
-  std::vector<std::uint64_t> files_;
   state_save_report report_;
 };
 

@@ -8,6 +8,7 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +44,8 @@ struct held_state {
   std::vector<held_tensor> tensors;
   std::vector<held_value> values;
 
-  std::vector<std::byte> encode() const;
+  static std::vector<std::byte> encode(std::span<const held_tensor> tensors,
+                                       std::span<const held_value> values);
   /// Errors: `corrupt`.
   static result<held_state> decode(bytes_view message);
 
@@ -65,19 +67,10 @@ std::vector<std::pair<std::vector<path_step>, const node*>> flatten(const node& 
 std::string name_of(std::span<const path_step> path);
 
 /// Who writes what.
-struct shared_plan {
-  /// Where an item goes in `made`: in `tensors` a box of an entry, else an entry of `values`.
-  struct slot {
-    bool is_value = false;
-    std::size_t entry = 0;
-    std::size_t box = 0;
-  };
-
-  metadata made;  ///< its items are still to be told
-  /// Of each process, for each box of its `held_state` and then for each value, whether it writes
-  /// that; and where what it writes goes, in that order.
-  std::vector<std::vector<bool>> chosen;
-  std::vector<std::vector<slot>> slots;
+struct shared_plan : planned_items {
+  /// What each process writes: numbers of the boxes of its `held_state`, behind which its values
+  /// are counted, in the order of the plan.
+  std::vector<std::vector<std::size_t>> chosen;
 };
 
 /// Errors: `invalid_argument` naming the tensor, or the two names.

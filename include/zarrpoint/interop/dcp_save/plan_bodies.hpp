@@ -49,7 +49,8 @@ ZARRPOINT_INLINE std::vector<path_step> decode_path(v0::detail::wire_reader& fro
   return out;
 }
 
-ZARRPOINT_INLINE std::vector<std::byte> held_state::encode() const {
+ZARRPOINT_INLINE std::vector<std::byte> held_state::encode(std::span<const held_tensor> tensors,
+                                                           std::span<const held_value> values) {
   v0::detail::wire_writer to;
   to.number(tensors.size());
   for (const held_tensor& tensor : tensors) {
@@ -236,7 +237,6 @@ ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_state> all)
   std::map<std::string_view, held_entry> entries;
   shared_plan out;
   out.chosen.resize(all.size());
-  out.slots.resize(all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     std::size_t item = 0;
     for (const held_tensor& tensor : all[rank].tensors) {
@@ -252,22 +252,23 @@ ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_state> all)
       if (entry.value == nullptr) entry.value = &value;
       entry.all.push_back({nullptr, rank, item++});
     }
-    out.chosen[rank].resize(item);
   }
   std::vector<std::string_view> names;
   names.reserve(entries.size());
   for (const auto& [name, entry] : entries) names.push_back(name);
   ZARRPOINT_CHECK(groups_of(names).transform([](const auto&) {}));
-  // The items of each process by their place in its own order: those of its messages follow it.
-  std::vector<std::map<std::size_t, shared_plan::slot>> placed(all.size());
+  const auto choose = [&](const holding& one) {
+    out.chosen[one.rank].push_back(one.item);
+    out.writers.push_back(static_cast<int>(one.rank));
+  };
+  for (const auto& [name, entry] : entries) {
+    if (entry.value == nullptr) continue;
+    choose(entry.all.front());
+    out.made.values.push_back({std::string(name), entry.value->path, {}});
+  }
   std::vector<std::uint64_t> bytes(all.size());
   for (const auto& [name, entry] : entries) {
-    if (entry.value != nullptr) {
-      const holding& first = entry.all.front();
-      placed[first.rank][first.item] = {true, out.made.values.size(), 0};
-      out.made.values.push_back({std::string(name), entry.value->path, {}});
-      continue;
-    }
+    if (entry.value != nullptr) continue;
     tensor_entry made{std::string(name), entry.tensor->path, entry.tensor->spec, {}, {}};
     const std::vector<holding> boxes = sorted_boxes(entry);
     for (auto at = boxes.begin(); at != boxes.end();) {
@@ -277,18 +278,12 @@ ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_state> all)
         return bytes[a.rank] < bytes[b.rank];
       });
       bytes[least->rank] += byte_count(at->at->shape, made.spec.type.size()).value_or(0);
-      placed[least->rank][least->item] = {false, out.made.tensors.size(), made.chunks.size()};
+      choose(*least);
       made.chunks.push_back({*at->at, {}});
       at = end;
     }
     ZARRPOINT_CHECK(check_boxes(made).at("save " + v0::detail::in_quotes(name)));
     out.made.tensors.push_back(std::move(made));
-  }
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    for (const auto& [item, slot] : placed[rank]) {
-      out.chosen[rank][item] = true;
-      out.slots[rank].push_back(slot);
-    }
   }
   return out;
 }
@@ -444,6 +439,7 @@ ZARRPOINT_INLINE result<void> described_state::describe(std::span<const sharded_
   };
   for (const held_tensor& one : held_.tensors) ZARRPOINT_CHECK(take(one.name));
   for (const held_value& one : held_.values) ZARRPOINT_CHECK(take(one.name));
+  whole_ = held_.tensors.size();
   for (const sharded_tensor& shard : shards) {
     ZARRPOINT_CHECK(check_name(shard.key()));
     if (names.contains(shard.key()))

@@ -9,19 +9,22 @@
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
+#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
@@ -159,17 +162,6 @@ ZARRPOINT_INLINE std::string file_name(int rank, std::size_t file) {
   return "__" + std::to_string(rank) + "_" + std::to_string(file) + ".distcp";
 }
 
-ZARRPOINT_INLINE item_writer::item_writer(const any_store& store, const placed_items& what,
-                                          const context& how)
-    : store_(store),
-      what_(what),
-      how_(how),
-      meter_(how.progress, "save",
-             std::accumulate(what.items.begin(), what.items.end(), std::uint64_t{0},
-                             [](std::uint64_t sum, const item_to_write& one) {
-                               return sum + one.layout.element_bytes();
-                             })) {}
-
 /// The elements with the axes that are in front of them.
 ZARRPOINT_INLINE host_view with_axes(const host_view& of, std::size_t added) {
   host_view out = of;
@@ -182,12 +174,46 @@ ZARRPOINT_INLINE host_view with_axes(const host_view& of, std::size_t added) {
   return out;
 }
 
+/// Writes the items of a process to the files that they have their places in.
+class item_writer {
+ public:
+  /// `sizes`: of the files. All stays the caller's.
+  item_writer(const any_store& store, const process_items& what,
+              std::span<const std::uint64_t> sizes, const context& how)
+      : store_(store),
+        what_(what),
+        sizes_(sizes),
+        how_(how),
+        meter_(how.progress, "save",
+               std::accumulate(what.items.begin(), what.items.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const item_to_write& one) {
+                                 return sum + one.layout.element_bytes();
+                               })) {}
+
+  result<void> run() {
+    constexpr std::size_t open_files = 16;
+    for (std::size_t file = 0; file < sizes_.size(); file += open_files)
+      ZARRPOINT_CHECK(write_files(file, std::min(sizes_.size(), file + open_files)));
+    return {};
+  }
+
+ private:
+  result<void> write_files(std::size_t first, std::size_t last);
+  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
+
+  const any_store& store_;
+  const process_items& what_;
+  const std::span<const std::uint64_t> sizes_;
+  const context& how_;
+  progress_meter meter_;
+};
+
 ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
                                                       const host_view& elements, blob_writer& to) {
   std::uint32_t crc = 0;
   buffer scratch;
   const std::uint64_t first = item.offset + item.layout.elements();
-  if (item.source != SIZE_MAX) {
+  if (item.source != no_source) {
     const host_view part = subview(elements, selection(item.part));
     ZARRPOINT_CHECK(safetensors::detail::for_each_block(
         part, 0, [&](const host_view& block, std::uint64_t offset) -> result<void> {
@@ -220,7 +246,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   for (std::size_t file = first; file < last; ++file) {
     ZARRPOINT_TRY(key, store_key::parse(file_name(what_.rank, file)));
     ZARRPOINT_TRY(writer, store_.create(key));
-    ZARRPOINT_CHECK(writer->reserve(what_.sizes[file]));
+    ZARRPOINT_CHECK(writer->reserve(sizes_[file]));
     writers.push_back(std::move(writer));
   }
   // What a device has is copied to the host once for all of its boxes.
@@ -233,7 +259,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   for (std::size_t i = 0; i < what_.items.size(); ++i) {
     const item_to_write& item = what_.items[i];
     if (item.file < first || item.file >= last) continue;
-    const bool joins = !units.empty() && units.back().end == i && item.source != SIZE_MAX &&
+    const bool joins = !units.empty() && units.back().end == i && item.source != no_source &&
                        what_.items[i - 1].source == item.source &&
                        !what_.sources[item.source].on_host;
     if (joins) {
@@ -254,7 +280,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
         staged elements;
         byte_limiter::reservation room;
         std::string called = v0::detail::in_quotes(front.name);
-        if (front.source != SIZE_MAX) {
+        if (front.source != no_source) {
           const tensor_source& source = what_.sources[front.source];
           called = v0::detail::in_quotes(source.name);
           if (!source.on_host) {
@@ -278,11 +304,144 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
                       [&](std::size_t i) { return writers[i]->finish(); }, {.stop = how_.stop});
 }
 
-ZARRPOINT_INLINE result<void> item_writer::run() {
-  constexpr std::size_t open_files = 16;
-  for (std::size_t file = 0; file < what_.sizes.size(); file += open_files)
-    ZARRPOINT_CHECK(write_files(file, std::min(what_.sizes.size(), file + open_files)));
-  return {};
+ZARRPOINT_INLINE result<message> write_items(const any_store& store, const process_items& what,
+                                             const context& how) {
+  const auto sizes = place_items(what.items, what.file_bytes, what.files_at_once);
+  ZARRPOINT_CHECK(item_writer(store, what, sizes, how).run());
+  v0::detail::wire_writer to;
+  to.number(static_cast<std::size_t>(std::count_if(what.items.begin(), what.items.end(),
+                                                   [](const auto& one) { return !one.at; })));
+  for (const item_to_write& item : what.items) {
+    to.text(item.source != no_source ? what.sources[item.source].name : item.name);
+    if (item.at) to.part(*item.at);
+    // Rank 0 knows the names of the files.
+    for (const std::uint64_t number : {std::uint64_t{item.file}, item.offset, item.layout.size()})
+      to.number(number);
+  }
+  return std::move(to).take();
+}
+
+/// What a process tells rank 0 of the items that it wrote: values by their names, and then boxes of
+/// tensors in the order of the plan.
+class item_receipt {
+ public:
+  item_receipt(bytes_view receipt, std::size_t rank)
+      : from_(receipt),
+        rank_(static_cast<int>(rank)),
+        called_("the receipt of rank " + std::to_string(rank)) {}
+
+  std::size_t files() const { return files_; }
+
+  /// First. Errors: `corrupt` for a value that is there twice.
+  result<void> read_values() {
+    for (std::size_t left = from_.count(); left != 0 && !from_.failed(); --left) {
+      const std::string name = from_.text();
+      if (!values_.try_emplace(name, take_item()).second)
+        return error{errc::corrupt, called_ + " has " + v0::detail::in_quotes(name) + " twice"};
+    }
+    return {};
+  }
+
+  result<void> take(value_entry& to) {
+    const auto found = values_.find(to.name);
+    if (found == values_.end()) return lacks(v0::detail::in_quotes(to.name));
+    to.from = std::move(values_.extract(found).mapped());
+    return {};
+  }
+
+  /// Errors: `corrupt` where `is_planned(told)` is false.
+  template <class F>
+  result<void> take(const tensor_entry& of, tensor_chunk& to, const F& is_planned) {
+    const bool is_there = from_.rest() != 0 && from_.text() == of.name;
+    tensor_chunk told;
+    if (is_there) told.at = from_.part();
+    if (is_there) told.from = take_item();
+    const bool is_whole = is_there && !from_.failed() && (of.unflattened || told.at == to.at);
+    if (!is_whole) return lacks(v0::detail::in_quotes(of.name) + " at " + to_string(to.at.offset));
+    if (!is_planned(told))
+      return error{errc::corrupt, called_ + " says that " + v0::detail::in_quotes(of.name) +
+                                      " has " + to_string(told.at) + " in " +
+                                      std::to_string(told.from.length) +
+                                      " bytes, which is not what was planned"};
+    to = std::move(told);
+    return {};
+  }
+
+  /// Errors: `corrupt` for more than was planned.
+  result<void> finish() const {
+    ZARRPOINT_CHECK(from_.finish().at(called_));
+    if (values_.empty()) return {};
+    return error{errc::corrupt, called_ + " has a value that was not planned: " +
+                                    v0::detail::in_quotes(values_.begin()->first)};
+  }
+
+ private:
+  stored_item take_item() {
+    const auto file = static_cast<std::size_t>(from_.number());
+    if (!from_.failed() && file != SIZE_MAX) files_ = std::max(files_, file + 1);
+    const std::uint64_t offset = from_.number();
+    return {file_name(rank_, file), offset, from_.number(), {}, false};
+  }
+
+  error lacks(const std::string& what) const {
+    return {errc::corrupt, called_ + " lacks " + what + ", which was planned"};
+  }
+
+  v0::detail::wire_reader from_;
+  int rank_;
+  std::size_t files_ = 0;
+  std::string called_;
+  std::map<std::string, stored_item, std::less<>> values_;
+};
+
+/// Whether a flat piece of the cell `whole` begins where the one before it ends.
+ZARRPOINT_INLINE bool continues(const box& piece, const box& whole, index_t end, bool is_last) {
+  if (piece.rank() != whole.rank()) return false;
+  const std::size_t flat = whole.rank() - 1;
+  for (std::size_t d = 0; d < flat; ++d)
+    if (piece.offset[d] != whole.offset[d] || piece.shape[d] != whole.shape[d]) return false;
+  const index_t left = whole.shape[flat] - end;
+  return piece.offset[flat] == end && piece.shape[flat] > 0 &&
+         (is_last ? piece.shape[flat] == left : piece.shape[flat] < left);
+}
+
+ZARRPOINT_INLINE result<std::size_t> read_receipts(planned_items& to,
+                                                   std::span<const message> receipts) {
+  std::vector<item_receipt> all;
+  for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
+    all.emplace_back(receipts[rank], rank);
+    ZARRPOINT_CHECK(all.back().read_values());
+  }
+  auto writer = to.writers.begin();
+  const auto next = [&]() -> item_receipt& { return all[static_cast<std::size_t>(*writer++)]; };
+  for (value_entry& value : to.made.values) ZARRPOINT_CHECK(next().take(value));
+  for (tensor_entry& tensor : to.made.tensors) {
+    index_t end = 0;  // of the pieces of a flat cell so far
+    dims shape;       // most boxes have one
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < tensor.chunks.size(); ++i) {
+      const box planned = tensor.chunks[i].at;
+      const bool is_last = i + 1 == tensor.chunks.size() || !(tensor.chunks[i + 1].at == planned);
+      const auto is_planned = [&](const tensor_chunk& told) {
+        if (tensor.unflattened && !continues(told.at, planned, end, is_last)) return false;
+        if (bytes == 0 || !(told.at.shape == shape)) {
+          const auto layout = archive_layout::of_tensor({tensor.spec.type, told.at.shape});
+          if (!layout) return false;
+          shape = told.at.shape;
+          bytes = layout->size();
+        }
+        return told.from.length == bytes;
+      };
+      ZARRPOINT_CHECK(next().take(tensor, tensor.chunks[i], is_planned));
+      if (tensor.unflattened) end = is_last ? 0 : end + shape.back();
+    }
+  }
+  std::size_t files = 0;
+  for (const item_receipt& receipt : all) {
+    ZARRPOINT_CHECK(receipt.finish());
+    files += receipt.files();
+  }
+  return files;
 }
 
 // ------------------------------------------------------------------------------ dcp_save_place.hpp
@@ -319,119 +478,120 @@ ZARRPOINT_INLINE result<void> state_rules::erase_document(const any_store& root)
 
 // ----------------------------------------------------------------------------- dcp_save_format.hpp
 
-ZARRPOINT_INLINE result<message> save_format::describe(bool /*differs*/) {
+ZARRPOINT_INLINE result<void> save_format::prepare() {
   ZARRPOINT_CHECK(mine_.describe(given_.shards, given_.leaves, group_.ranks.size() == 1));
-  return mine_.held().encode();
+  const held_state& held = mine_.held();
+  shared_ = held_state::encode(std::span(held.tensors).first(mine_.whole()), held.values);
+  return {};
+}
+
+ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
+  v0::detail::wire_writer to;
+  // A plan is kept for what rank 0 brings, too.
+  to.bytes(differs || group_.is_root() ? bytes_view(shared_) : bytes_view());
+  to.bytes(held_state::encode(std::span(mine_.held().tensors).subspan(mine_.whole()), {}));
+  return std::move(to).take();
+}
+
+/// What one process has: its leaves, or those of rank 0, and its shards.
+ZARRPOINT_INLINE result<held_state> read_described(bytes_view described, bytes_view of_root) {
+  v0::detail::wire_reader from(described);
+  const bytes_view leaves = from.bytes();
+  const bytes_view shards = from.bytes();
+  ZARRPOINT_CHECK(from.finish());
+  ZARRPOINT_TRY(out, held_state::decode(leaves.empty() ? of_root : leaves));
+  ZARRPOINT_TRY(more, held_state::decode(shards));
+  out.tensors.insert(out.tensors.end(), std::make_move_iterator(more.tensors.begin()),
+                     std::make_move_iterator(more.tensors.end()));
+  return std::move(out);
 }
 
 ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<message> described) {
   std::vector<held_state> all;
   for (std::size_t rank = 0; rank < described.size(); ++rank) {
-    ZARRPOINT_TRY(
-        state,
-        held_state::decode(described[rank]).at("the description of rank " + std::to_string(rank)));
+    ZARRPOINT_TRY(state, read_described(described[rank], shared_)
+                             .at("the description of rank " + std::to_string(rank)));
     all.push_back(std::move(state));
     described[rank] = message();
   }
   ZARRPOINT_TRY(planned, plan_items(all));
+  std::vector<message> out;
+  for (const std::vector<std::size_t>& chosen : planned.chosen) {
+    v0::detail::wire_writer to;
+    to.number(chosen.size());
+    for (const std::size_t item : chosen) to.number(item);
+    out.push_back(std::move(to).take());
+  }
   plan_ = std::move(planned);
   // Nothing is touched unless all of the metadata can be written.
   ZARRPOINT_CHECK(write_metadata(plan_.made).transform([](const std::string&) {}));
   ZARRPOINT_CHECK(place_.open());
-  std::vector<message> out;
-  for (const std::vector<bool>& chosen : plan_.chosen) {
-    v0::detail::wire_writer to;
-    to.number(chosen.size());
-    for (const bool is_chosen : chosen) to.flag(is_chosen);
-    out.push_back(std::move(to).take());
-  }
   ZARRPOINT_CHECK(place_.clear(report_));
   return out;
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
+  part_.assign(part.begin(), part.end());
+  const held_state& held = mine_.held();
+  std::vector<std::pair<std::size_t, const box*>> boxes;
+  for (std::size_t t = 0; t < held.tensors.size(); ++t)
+    for (const box& one : held.tensors[t].boxes) boxes.emplace_back(t, &one);
   v0::detail::wire_reader from(part);
-  std::vector<bool> chosen(from.count());
-  for (std::size_t i = 0; i < chosen.size() && !from.failed(); ++i) chosen[i] = from.flag();
-  ZARRPOINT_CHECK(from.finish());
-  std::size_t at = 0;
-  const auto is_chosen = [&] { return at < chosen.size() && chosen[at++]; };
-  std::vector<item_to_write> tensors;
-  for (std::size_t t = 0; t < mine_.held().tensors.size(); ++t) {
-    const tensor_source& source = mine_.sources()[t];
-    for (const box& part_of : mine_.held().tensors[t].boxes) {
-      if (!is_chosen()) continue;
-      ZARRPOINT_TRY(layout,
-                    archive_layout::of_tensor({mine_.held().tensors[t].spec.type, part_of.shape}));
-      box local = part_of;
-      for (std::size_t d = 0; d < local.rank(); ++d) local.offset[d] -= source.at.offset[d];
-      tensors.push_back({std::move(layout), t, local});
+  for (std::size_t left = from.count(); left > 0 && !from.failed(); --left) {
+    const std::uint64_t item = from.limited(boxes.size() + held.values.size());
+    if (item < boxes.size()) {
+      const auto& [t, at] = boxes[static_cast<std::size_t>(item)];
+      ZARRPOINT_TRY(layout, archive_layout::of_tensor({held.tensors[t].spec.type, at->shape}));
+      box local = *at;
+      for (std::size_t d = 0; d < local.rank(); ++d)
+        local.offset[d] -= mine_.sources()[t].at.offset[d];
+      items_.push_back({std::move(layout), t, local, {}, *at});
+      continue;
     }
+    const auto v = static_cast<std::size_t>(item) - boxes.size();
+    if (v >= held.values.size()) from.fail();
+    if (!from.failed()) items_.push_back({mine_.values()[v], no_source, {}, held.values[v].name});
   }
-  for (std::size_t v = 0; v < mine_.values().size(); ++v)
-    if (is_chosen())
-      items_.push_back({mine_.values()[v], SIZE_MAX, {}, 0, 0, mine_.held().values[v].name});
-  items_.insert(items_.end(), std::make_move_iterator(tensors.begin()),
-                std::make_move_iterator(tensors.end()));
-  files_ = place_items(items_, options_.file_bytes, options_.files_at_once);
-  return {};
+  return from.finish();
+}
+
+/// What is kept of a plan.
+struct kept_items {
+  message part;
+  planned_items plan;  ///< of rank 0
+};
+
+ZARRPOINT_INLINE std::shared_ptr<const void> save_format::keep_plan() const {
+  return v0::detail::make_counted<const kept_items>(kept_items{part_, plan_});
+}
+
+ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const void>& kept) {
+  const auto& last = *static_cast<const kept_items*>(kept.get());
+  ZARRPOINT_CHECK(take_part(last.part));
+  if (!group_.is_root()) return {};
+  plan_ = last.plan;
+  ZARRPOINT_CHECK(place_.open());
+  return place_.clear(report_);
 }
 
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
   if (!copies) return {};
   for (const item_to_write& item : items_)
-    if (item.source != SIZE_MAX) ZARRPOINT_CHECK(mine_.keep(item.source));
+    if (item.source != no_source) ZARRPOINT_CHECK(mine_.keep(item.source));
   return {};
 }
 
 ZARRPOINT_INLINE result<message> save_format::write() {
-  ZARRPOINT_CHECK(item_writer(place_.store(),
-                              {group_.ranks.rank(), mine_.sources(), items_, files_}, group_.how)
-                      .run());
-  receipt_writer receipt(static_cast<std::size_t>(
-      std::count_if(items_.begin(), items_.end(),
-                    [](const item_to_write& one) { return one.source == SIZE_MAX; })));
-  for (const item_to_write& item : items_) {
-    if (item.source == SIZE_MAX) {
-      receipt.object(item.name, item);
-      continue;
-    }
-    const tensor_source& source = mine_.sources()[item.source];
-    dims offset = item.part.offset;
-    for (std::size_t d = 0; d < offset.rank(); ++d) offset[d] += source.at.offset[d];
-    receipt.cell(source.name, offset, {}, item);
-  }
-  return std::move(receipt).take();
-}
-
-ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
-  for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
-    item_receipt receipt(receipts[rank], rank);
-    ZARRPOINT_CHECK(receipt.read_objects());
-    for (const shared_plan::slot& slot : plan_.slots[rank]) {
-      if (slot.is_value) {
-        value_entry& value = plan_.made.values[slot.entry];
-        ZARRPOINT_TRY(item, receipt.object(value.name));
-        value.from = std::move(item);
-        continue;
-      }
-      tensor_entry& tensor = plan_.made.tensors[slot.entry];
-      tensor_chunk& chunk = tensor.chunks[slot.box];
-      ZARRPOINT_TRY(written, receipt.cell(tensor.name, chunk.at.offset));
-      ZARRPOINT_TRY(bytes, item_sizes(tensor.spec.type).of(chunk.at.shape));
-      if (written.piece || written.item.length != bytes)
-        return receipt.another_size(tensor.name, chunk.at.offset, written.item.length, bytes);
-      chunk.from = std::move(written.item);
-    }
-    ZARRPOINT_CHECK(receipt.finish());
-    report_.files += receipt.files();
-  }
-  return {};
+  return write_items(
+      place_.store(),
+      {group_.ranks.rank(), mine_.sources(), items_, options_.file_bytes, options_.files_at_once},
+      group_.how);
 }
 
 ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
                                                      v0::detail::commit_outcome& commit) {
-  ZARRPOINT_CHECK(read_receipts(receipts));
+  ZARRPOINT_TRY(files, read_receipts(plan_, receipts));
+  report_.files = files;
   report_.tensors = plan_.made.tensors.size();
   report_.values = plan_.made.values.size();
   for (const tensor_entry& tensor : plan_.made.tensors) {
@@ -469,6 +629,7 @@ ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
 }
 
 ZARRPOINT_INLINE state_save_report save_format::report(const v0::detail::save_times& times) {
+  report_.plan_reused = times.plan_reused;
   report_.blocked_seconds = times.blocked_seconds;
   report_.seconds = times.seconds;
   return std::move(report_);
@@ -484,9 +645,11 @@ namespace detail {
 
 /// A save that has not begun.
 ZARRPOINT_INLINE std::shared_ptr<save_operation> make_save(const location& where,
-                                                           const v0::detail::save_group& group,
+                                                           v0::detail::save_group group,
                                                            const state_part& mine,
                                                            const state_save_options& options) {
+  group.name = where.name();
+  group.plans = options.plans.get();
   return v0::detail::make_counted<save_operation>(group, where, mine, options);
 }
 
@@ -495,13 +658,13 @@ ZARRPOINT_INLINE std::shared_ptr<save_operation> make_save(const location& where
 ZARRPOINT_INLINE result<state_save_report> save(
     const location& where, const any_communicator& ranks, std::span<const sharded_tensor> shards,
     std::span<const leaf> leaves, const state_save_options& options, const context& how) {
-  return detail::make_save(where, {ranks, how, where.name()}, {shards, leaves}, options)->run();
+  return detail::make_save(where, {ranks, how}, {shards, leaves}, options)->run();
 }
 
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state_part& mine,
                                                     const state_save_options& options,
                                                     finalizer when_committed) {
-  auto one = detail::make_save(where, {ranks_, how_, where.name()}, mine, options);
+  auto one = detail::make_save(where, {ranks_, how_}, mine, options);
   ZARRPOINT_CHECK(one->begin(true));
   queue_.add(std::move(one), std::move(when_committed));
   return {};

@@ -15,7 +15,6 @@
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_receipt.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
@@ -259,7 +258,6 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
                                                          const shard_writes& mine) const {
   std::vector<dcp::detail::item_to_write> items;
   std::vector<dcp::detail::tensor_source> sources;
-  std::vector<std::optional<flat_range>> pieces;  // of the cells, behind the objects
   // Files of objects are made before they are written, for their sizes. Small ones are kept until
   // then, in half of what may be in flight, as the writer holds as much again; the others are made
   // twice, so that not all lie in memory at once.
@@ -285,11 +283,11 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
     const dcp::tensor_entry entry = detail::entry_of(*one.array);
     const dtype& type = entry.spec.type;
     for (const cell_write& cell : one.cells) {
-      const dims shape = detail::stored_box(entry, one.array->tensor, cell.part, cell.piece).shape;
+      const box stored = detail::stored_box(entry, one.array->tensor, cell.part, cell.piece);
       const dims staged_shape = cell.piece ? dims{cell.piece->size()} : cell.part.shape;
-      ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type, shape}));
+      ZARRPOINT_TRY(layout, dcp::detail::archive_layout::of_tensor({type, stored.shape}));
       const std::uint64_t bytes = layout.element_bytes();
-      items.push_back({std::move(layout), sources.size(), box::whole(staged_shape)});
+      items.push_back({std::move(layout), sources.size(), box::whole(staged_shape), {}, stored});
       const dtype& own = one.array->tensor.type;
       const bool is_there = !cell.source && own == type;
       std::uint64_t room = bytes;
@@ -301,68 +299,36 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
                          [&cell, &how = job.how, type](memory_resource& into) {
                            return detail::stage_as(cell, type, how, into);
                          },
-                         is_there, cell.part, 0, room});
-      pieces.push_back(cell.piece);
+                         is_there,
+                         {},
+                         0,
+                         room});
     }
   }
-  const auto sizes = dcp::detail::place_items(items, file_bytes, files_at_once);
-  ZARRPOINT_CHECK(
-      dcp::detail::item_writer(job.store, {job.rank, sources, items, sizes}, job.how).run());
-  dcp::detail::receipt_writer receipt(mine.objects.size());
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const dcp::detail::tensor_source& source = sources[items[i].source];
-    if (i < mine.objects.size()) {
-      receipt.object(source.name, items[i]);
-    } else {
-      receipt.cell(source.name, source.at.offset, pieces[i - mine.objects.size()], items[i]);
-    }
-  }
-  return std::move(receipt).take();
+  return dcp::detail::write_items(job.store, {job.rank, sources, items, file_bytes, files_at_once},
+                                  job.how);
 }
 
 ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
                                                        const save_receipts& all) const {
   ZARRPOINT_CHECK(detail::check_attributes(job));  // of a save without tensors
-  std::vector<dcp::detail::item_receipt> receipts;
-  for (std::size_t rank = 0; rank < all.receipts.size(); ++rank) {
-    receipts.emplace_back(all.receipts[rank], rank);
-    ZARRPOINT_CHECK(receipts.back().read_objects());
+  dcp::detail::planned_items planned;
+  dcp::metadata& made = planned.made;
+  for (const planned_object& object : all.written_objects) {
+    made.values.push_back({zarrpoint::unique_key(object.id), {}, {}});
+    planned.writers.push_back(object.writer);
   }
-  const auto of = [&](int writer) -> auto& { return receipts[static_cast<std::size_t>(writer)]; };
-  dcp::metadata made;
   for (const planned_array& array : all.arrays) {
     const planned_tensor& tensor = array.tensor;
     dcp::tensor_entry entry = detail::entry_of(array);
-    dcp::detail::item_sizes sizes(entry.spec.type);
-    index_t end = 0;  // of the pieces of a cell so far
-    const auto cells = all.cells.subspan(tensor.first_cell, tensor.cells);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const box part = tensor.grid.cell(cells[i].index);
-      auto& receipt = of(cells[i].writer);
-      ZARRPOINT_TRY(written, receipt.cell(tensor.key, part.offset));
-      if (entry.unflattened) {
-        const index_t whole = entry.spec.shape.back();
-        const flat_range piece = written.piece.value_or(flat_range{0, whole});
-        const bool is_last = i + 1 == cells.size() || cells[i + 1].index != cells[i].index;
-        if (piece.start != end || piece.stop <= end ||
-            (is_last ? piece.stop != whole : piece.stop >= whole))
-          return receipt.another_piece(tensor.key, part.offset, piece);
-        end = is_last ? 0 : piece.stop;
-      }
-      const box stored = detail::stored_box(entry, tensor, part, written.piece);
-      ZARRPOINT_TRY(bytes, sizes.of(stored.shape));
-      if (written.item.length != bytes)
-        return receipt.another_size(tensor.key, part.offset, written.item.length, bytes);
-      entry.chunks.push_back({stored, std::move(written.item)});
+    for (const planned_cell& cell : all.cells.subspan(tensor.first_cell, tensor.cells)) {
+      const box part = tensor.grid.cell(cell.index);
+      entry.chunks.push_back({detail::stored_box(entry, tensor, part, {}), {}});
+      planned.writers.push_back(cell.writer);
     }
     made.tensors.push_back(std::move(entry));
   }
-  for (const planned_object& object : all.written_objects) {
-    const std::string name = zarrpoint::unique_key(object.id);
-    ZARRPOINT_TRY(item, of(object.writer).object(name));
-    made.values.push_back({name, {}, std::move(item)});
-  }
-  for (const auto& receipt : receipts) ZARRPOINT_CHECK(receipt.finish());
+  ZARRPOINT_CHECK(dcp::detail::read_receipts(planned, all.receipts).transform([](std::size_t) {}));
   v0::detail::sort_by_text(
       made.values, [](const dcp::value_entry& one) -> std::string_view { return one.name; });
   ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));
