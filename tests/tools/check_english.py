@@ -19,9 +19,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-PLACES = ("include", "tools", "tests", "docs", "examples", "bench", "README.md")
+PLACES = ("include", "tools", "tests", "docs", "examples", "bench", ".github", "README.md")
 KINDS = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".sh", ".md", ".txt", ".cmake", ".yml"}
 PAGES = (  # those that are rewritten, a line each
+    ".github/CONTRIBUTING.md",
+    ".github/SECURITY.md",
+    "README.md",
 )
 MOST_WORDS, MOST_COLUMNS = 30, 120
 LEFT_OUT = ("tests/golden/", "tests/tools/check_english.py")

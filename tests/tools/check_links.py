@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the documents true to the files that they point to: README.md and docs/*.md.
+"""Keeps the documents true to the files that they point to: README.md, .github/*.md and docs/*.md.
 
 Checks: each relative link leads to a file of the repository, each #anchor to a heading; each file
 that is named in `code` exists (as it stands, or below include/zarrpoint or tests); each ```cpp block
 of docs/ stands, but for white space, in the C++ file that the last link before it leads to; for each
 of the ten tasks of docs/contributing.md a row of docs/index.md leads to its page and names its
-header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, and
-all of one row of a table in one row there; each public member of a report (`save_report`, `leaf_metadata`,
+header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, in text also rounded or a
+ratio as a percentage, and all of one row of a table in one row there; each public member of a report (`save_report`, `leaf_metadata`,
 `verify_failure` and their like) stands in the table of docs/guide.md or docs/distributed.md that is headed by the
 report's name, and nothing else does; docs/index.md, the site's home, begins with a sentence, a program of at most
 fifteen lines and a picture, before any table. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
@@ -141,6 +141,19 @@ def home_errors(index):
     return [f"docs/index.md: no {what} stands before the first table" for what, there in wanted.items() if not there]
 
 
+def has_figure(figure, text):
+    """Whether a text has a figure, with as many digits or more, or the ratio that a percentage is."""
+    if re.search(rf"(?<![\d.,]){re.escape(figure)}", text):
+        return True
+    number, unit = figure.split(" ")
+    if unit == "%":
+        return re.search(rf"(?<![\d.,-])0\.{int(float(number)):02d}(?![\d-])", text) is not None
+    if "," in number:
+        return False
+    digits = len(number.partition(".")[2])
+    return any(f"{float(found):.{digits}f}" == number for found in re.findall(rf"(?<![\d.,-])(\d+\.\d+) {unit}", text))
+
+
 def figure_errors(root):
     """The figures of README.md and performance.md that benchmarks.md does not have."""
     measured = root / "docs/benchmarks.md"
@@ -158,7 +171,7 @@ def figure_errors(root):
                 wanted = figures + re.findall(r"(?<=\| )\d+\.\d+(?= \|)", body[0])
                 good = any(all(f" {figure} " in line for figure in wanted) for line in lines)
             else:
-                good = all(re.search(rf"(?<![\d.,]){re.escape(figure)}", text) for figure in figures)
+                good = all(has_figure(figure, text) for figure in figures)
             if not good:
                 errors.append(f"{name}:{number}: docs/benchmarks.md has no such figures")
     return errors
@@ -197,7 +210,7 @@ def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
     errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root) + home_errors(root / "docs/index.md")
-    for document in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    for document in [root / "README.md", *sorted((root / ".github").glob("*.md")), *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         whole = False  # whether the paragraph before says so
         consumer = None  # what the last link of the section to a file of a consumer leads to
@@ -248,8 +261,8 @@ GOOD = {
     "| [d](d.md#d) | `core/a.hpp` |\n",
     "docs/index.md": HOME + "| [d](d.md) | `core/a.hpp` |\n",
     "docs/a.svg": "",
-    "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.7 |\n",
-    "docs/performance.md": "1.5 GB/s, and\n| a | 1.5 GB/s | 0.8 |\n",
+    "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.80 |\n| c | 12.6 GB/s | 0.7 |\n",
+    "docs/performance.md": "1.5 GB/s, 13 GB/s: 80 %, and\n| a | 1.5 GB/s | 0.8 |\n",
     "docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `x` |\n| `c()` | y |\n",
     "include/zarrpoint/core/a.hpp": "struct a_report {\n  std::map<int, int>  // of d\n      a{};\n  int b = 0;\n\n"
     "  int c() const;\n};\nstruct report_kit {\n  int e;\n};\n",
@@ -268,6 +281,8 @@ BREACHES = [
     ("whole", {"docs/x.md": "[a](../tests/a.cpp), whole:\n```cpp\nint a;\n...\nint  c;\n```"},
      "docs/x.md:2: this block is not whole"),
     ("figure", {"README.md": "# A b c\n2.5 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
+    ("figure, rounded to another", {"README.md": "# A b c\n1.4 GB/s"}, "README.md:2: docs/benchmarks.md has no such"),
+    ("percentage", {"README.md": "# A b c\n81 %"}, "README.md:2: docs/benchmarks.md has no such"),
     ("figures of two rows", {"README.md": "| a | 1.5 GB/s | 0.7 |"}, "README.md:1: docs/benchmarks"),
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
               "docs/index.md": HOME + "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
