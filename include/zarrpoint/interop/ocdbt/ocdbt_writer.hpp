@@ -6,8 +6,8 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_tree_writer.hpp>
 
 namespace zarrpoint { inline namespace v0 {
-namespace detail {
 
+namespace detail {
 struct ocdbt_writer_state;
 }
 
@@ -83,5 +83,4 @@ result<ocdbt_version> ocdbt_merge(any_store base, store_key root,
                                   std::span<const store_key> databases,
                                   const ocdbt_write_options& how = {});
 
-}}
-}  // namespace zarrpoint::v0::detail
+}}  // namespace zarrpoint::v0
