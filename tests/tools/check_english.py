@@ -11,7 +11,8 @@ The golden files, which others wrote, are left out, and so is this file.
 
 Each page of PAGES is held to two more rules. A sentence has at most 30 words, where `code` counts as one word.
 A line has at most 120 columns; of a row of a table that holds for each cell, without the targets of its links.
-A page that is rewritten gets its line there.
+A page that is rewritten gets its line there. In pages of PROSE, which are for reference, blocks of code and
+rows of tables may be wider: they have what is printed, and figures.
 """
 
 import re
@@ -26,6 +27,10 @@ PAGES = (  # those that are rewritten, a line each
     ".github/SECURITY.md",
     "README.md",
 )
+PROSE = tuple(f"docs/{name}.md" for name in (
+    "arrays benchmarks benchmarks-log casts cli codecs data_types design devices distributed embedding errors format formats "
+    "handlers hierarchy index install known-issues migration orbax performance reliability scenarios stores torch tutorial weights"
+).split())  # fmt: skip
 MOST_WORDS, MOST_COLUMNS = 30, 120
 LEFT_OUT = ("tests/golden/", "tests/tools/check_english.py")
 COMPARED = "longer|more|less|fewer|larger|smaller|greater|shorter|faster|slower|later|earlier|worse|better"
@@ -86,9 +91,19 @@ def paragraphs(text):
             lines.append(re.sub(r"^\s*(?:(?:[-*]|\d+\.) )?\s*", "", line))
 
 
-def page_breaches(text):
-    """(line number, what is wrong) of a page of PAGES."""
-    for number, line in enumerate(text.split("\n"), 1):
+def without_wide(text):
+    """The same lines, but those of blocks of code and rows of tables are empty."""
+    fenced, out = False, []
+    for line in text.split("\n"):
+        is_mark = line.lstrip().startswith("```")
+        out.append("" if fenced or is_mark or line.startswith("|") else line)
+        fenced ^= is_mark
+    return out
+
+
+def page_breaches(text, is_prose=False):
+    """(line number, what is wrong) of a page of PAGES, or of PROSE."""
+    for number, line in enumerate(without_wide(text) if is_prose else text.split("\n"), 1):
         parts = [re.sub(r"\]\([^()\s]+\)", "]", cell) for cell in cells_of(line)] if line.startswith("|") else [line]
         if (columns := max(map(len, parts))) > MOST_COLUMNS:
             yield number, f"{columns} columns: at most {MOST_COLUMNS} in a line, or in a cell of a table"
@@ -105,12 +120,12 @@ def check_pages(root, names):
         if not (root / name).is_file():
             errors.append(f"{name}: stands in PAGES and is not there")
             continue
-        for number, wrong in page_breaches((root / name).read_text(encoding="utf-8")):
+        for number, wrong in page_breaches((root / name).read_text(encoding="utf-8"), name in PROSE):
             errors.append(f"{name}:{number}: {wrong}")
     return errors
 
 
-def check(root, pages=PAGES):
+def check(root, pages=PAGES + PROSE):
     errors = check_pages(root, pages)
     for place in PLACES:
         files = [root / place] if (root / place).is_file() else sorted((root / place).rglob("*"))
@@ -146,6 +161,10 @@ BAD_PAGES = [  # and the line that is told
 
 def page_failures():
     failures = [f"{text}: {list(page_breaches(text))}" for text in GOOD_PAGES if list(page_breaches(text))]
+    if list(page_breaches(f"```\n{'x' * 121}\n```\n| {'x' * 121} |", is_prose=True)):
+        failures.append("a page of PROSE is refused for what is wide in it")
+    if len(list(page_breaches(f"{'x' * 121}\n\n{MANY}", is_prose=True))) != 2:
+        failures.append("a page of PROSE is not held to the rules")
     for text, line in BAD_PAGES:
         if [number for number, _ in page_breaches(text)] != [line]:
             failures.append(f"{text}: expected one error on line {line}, got {list(page_breaches(text))}")
