@@ -88,7 +88,7 @@ struct raw_object {
 /// `const` members may be called from any number of threads.
 ///
 /// Writes to different objects (chunks, or shards where there are any) may run at the same time, in
-/// any number of processes; a write of a part of an object reads, changes and replaces the whole of
+/// any number of processes. A write of a part of an object reads, changes and replaces the whole of
 /// it, so an object must have one writer at a time.
 class array {
  public:
@@ -159,8 +159,8 @@ class array {
   result<void> write(const selection& part, element_source& from,
                      const write_options& options = {}) const;
 
-  /// Writes the elements of a value of any type that `save` stores as a tensor: one of the part's
-  /// shape, or a flat one, such as a `std::vector`, with as many elements. Needs
+  /// Writes the elements of a value of any type that `save` stores as a tensor. It has the part's
+  /// shape, or is a flat one, such as a `std::vector`, with as many elements. Needs
   /// <zarrpoint/array.hpp> or the umbrella. Errors: as above, and those of the value's handler.
   template <class T>
     requires detail::own_type<T, host_view, element_source> result<void> write(
@@ -173,7 +173,7 @@ class array {
   pending<tensor> read_async(const selection& part, const read_options& options = {}) const;
 
   /// The same to a value of any type that `read` fills. An lvalue is borrowed and must stay, and be
-  /// left alone, until the result is there; a view is copied, and what it views is borrowed; an
+  /// left alone, until the result is there. A view is copied, and what it views is borrowed. An
   /// rvalue is kept until the work is done.
   template <class T>
     requires detail::other_than<T, read_options> pending<void> read_async(
@@ -191,14 +191,14 @@ class array {
   pending<void> write_async(const selection& part, element_source& from,
                             const write_options& options = {}) const;
 
-  /// The whole array as it lies in the store, or nothing where the layout does not allow it: it
+  /// The whole array as it lies in the store, or nothing where the layout does not allow it. It
   /// must be uncompressed, in this machine's byte order, in one object, row-major without a gap,
   /// and the store must be able to map. Given `read_options::expected` the bytes are verified, too,
   /// unless `read_options::checksums` is false.
   result<std::optional<mapped_view>> view(const read_options& options = {}) const;
 
   /// The chunk, or shard, at that place of the grid, where its elements lie raw and each inner
-  /// chunk is one run of the array's elements; nothing where the layout does not allow it, or some
+  /// chunk is one run of the array's elements. Nothing where the layout does not allow it, or some
   /// are not stored. Nothing is verified but the size of the object; the checksums are given where
   /// there are any and `read_options::checksums` is true. Errors: `corrupt`, `io`; `out_of_range`
   /// for a place that is not in the grid.

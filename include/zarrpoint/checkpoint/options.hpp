@@ -23,9 +23,9 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Whether a leaf's name matches a pattern: `*` stands for any characters but '/', `**` for any
-/// characters, `?` for one character but '/'; `**/` may stand for nothing at all, so that
-/// `**/bias` matches `bias` too. An empty pattern matches only an empty name.
+/// Whether a leaf's name matches a pattern. `*` stands for any characters but '/', `**` for any
+/// characters, `?` for one character but '/'. `**/` may stand for nothing at all, so that `**/bias`
+/// matches `bias` too. An empty pattern matches only an empty name.
 constexpr bool glob_match(std::string_view pattern, std::string_view name) noexcept {
   // Where to go back to if the text after a star does not match: the last star of each kind. A
   // single star cannot reach across a '/', so that beyond one only the last double star counts.

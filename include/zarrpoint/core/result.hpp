@@ -49,8 +49,8 @@ template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
 // What the constraints of a result ask for, without the concepts and traits of the standard
-// library: those make some twenty classes for each type and argument, a tenth of what including
-// the library took.
+// library. Those make some twenty classes for each type and argument, a tenth of what including the
+// library took.
 template <class T>
 inline constexpr bool is_outcome = false;  // a result or its failure, const or a reference or not
 template <class T>

@@ -101,8 +101,8 @@ std::shared_ptr<const std::vector<leaf>> leaves_of_members(const std::string& na
 
 /// A name and a value to save under it: `save("m.zarr", {{"layers/0/w", w}, {"step", 1200}})`.
 ///
-/// An lvalue is borrowed and must stay alive and unchanged until the save is complete; an rvalue is
-/// kept alive, shared by the copies of the leaf; scalars, text and views (spans, mdspans) are
+/// An lvalue is borrowed and must stay alive and unchanged until the save is complete. An rvalue is
+/// kept alive, shared by the copies of the leaf. Scalars, text and views (spans, mdspans) are
 /// copied, and blobs are turned into bytes at once. Literals and `std::string_view` become
 /// `std::string`. A value of a type that cannot be saved does not compile and says how to mend it.
 class leaf {

@@ -18,7 +18,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// An entry of a registry: `T`, saved and restored by `Handler`. It restores the kinds that the
-/// handler names, of the dtype and the rank that the handler fixes; a value of several leaves has
+/// handler names, of the dtype and the rank that the handler fixes. A value of several leaves has
 /// no kind, and is loaded by its type alone.
 template <class T, class Handler = handler_of<T>>
 struct bind {

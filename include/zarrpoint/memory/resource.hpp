@@ -81,13 +81,13 @@ class limited_resource final : public memory_resource {
 
 namespace detail {
 
-/// Memory for what is made together, such as the tensors of one load. A block alone has small
-/// pages for its end, where that does not nearly fill a huge one, and the first touch of those
-/// takes five times as long; here the next block begins in the same huge page.
+/// Memory for what is made together, such as the tensors of one load. A block alone has small pages
+/// for its end, where that does not nearly fill a huge one, and the first touch of those takes five
+/// times as long. Here the next block begins in the same huge page.
 ///
-/// Blocks may outlive this. A huge page goes back to the system when no block lies in it any more,
-/// so that one which is kept from among its neighbours holds less than two beside its own. Small
-/// blocks have huge pages of their own, whose parts go back as soon as three of four are unused: a
+/// Blocks may outlive this. A huge page goes back to the system when no block lies in it any more.
+/// So a block that is kept from among its neighbours holds less than two beside its own. Small
+/// blocks have huge pages of their own, whose parts go back as soon as three of four are unused. A
 /// block that is kept holds at most four times the small pages that it lies in. The next of these
 /// huge pages is cleared when half of the one before is used, by one thread.
 class packed_memory {

@@ -33,11 +33,11 @@ namespace detail {
 class block_cache;
 }  // namespace detail
 
-/// Keeps in memory what was read last from another store: for distant stores, and for
-/// arrays whose parts are read again and again. Objects are cached in aligned blocks; what is
-/// written through this store is at once what it reads, what others write is noticed when its
-/// blocks have gone, or after `clear`. A single read of more than half of the cache goes past it.
-/// Copies of the handle share the cache.
+/// Keeps in memory what was read last from another store: for distant stores, and for arrays whose
+/// parts are read again and again. Objects are cached in aligned blocks. What is written through
+/// this store is at once what it reads. What others write is noticed when its blocks have gone, or
+/// after `clear`. A single read of more than half of the cache goes past it. Copies of the handle
+/// share the cache.
 class cache_store {
  public:
   template <class S>

@@ -57,10 +57,12 @@ class place_look {
   std::optional<any_store> directory_;
 };
 
-/// A format that can be read, as a type: `name`, which is the scheme of URLs that choose it;
-/// `sniff`, which tells from a look whether a place is its own; and `open`, which gives a store
-/// whose keys are those of a Zarr hierarchy, and may tell in `stored_place::format` what people
-/// call it. `open` is asked without `sniff`, too, for `name://path`.
+/// A format that can be read, as a type:
+/// - `name` is the scheme of URLs that choose it;
+/// - `sniff` tells from a look whether a place is its own;
+/// - `open` gives a store whose keys are those of a Zarr hierarchy, and may tell in
+///   `stored_place::format` what people call it. `open` is asked without `sniff`, too, for
+///   `name://path`.
 template <class F>
 concept readable_format = requires(const place_look& at, const place_use& use) {
   { F::name } -> std::convertible_to<std::string_view>;

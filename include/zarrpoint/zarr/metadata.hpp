@@ -12,9 +12,9 @@ namespace zarrpoint { inline namespace v0 {
 /// The name of each dimension; one may have none.
 using dimension_names_list = std::vector<std::optional<std::string>>;
 
-/// All that is known about an array before a chunk is read. Zarr v2 is told in the words of v3:
+/// All that is known about an array before a chunk is read. Zarr v2 is told in the words of v3.
 /// Fortran order is a `transpose`, the byte order of a typestr is the `endian` of `bytes`, a
-/// compressor is a codec; `zarr_format` says which of the two the document was.
+/// compressor is a codec. `zarr_format` says which of the two the document was.
 struct array_metadata {
   int zarr_format = 3;
   dims shape;
@@ -46,8 +46,8 @@ namespace detail {
 /// within 63 bits. Errors: `corrupt`, `out_of_range`.
 result<void> check_array_metadata(const array_metadata& array);
 
-/// A chunk extent of 0 is legal on an axis of length 0, where zarr-python writes it and there
-/// are no chunks; it becomes 1, so that nothing downstream divides by it.
+/// A chunk extent of 0 is legal on an axis of length 0, where zarr-python writes it and there are
+/// no chunks. It becomes 1, so that nothing downstream divides by it.
 void mend_empty_chunks(array_metadata& array);
 
 }  // namespace detail

@@ -50,10 +50,10 @@ struct write_options {
   /// of them is aligned; 1 packs them. Uncompressed ones are not taken apart: the first of them
   /// begins at a multiple.
   std::uint32_t alignment = 64;
-  /// Add what changes in a shard to its end, with a new index, rather than write the shard anew,
-  /// where the store can do that in one step (`file_store::extend`) and less than half of the shard
-  /// would be old; of a write to several shards, where it changes half of their inner chunks at
-  /// most. `compact` takes out what is old.
+  /// Add what changes in a shard to its end, with a new index, rather than write the shard anew. It
+  /// is done where the store can do that in one step (`file_store::extend`) and less than half of
+  /// the shard would be old. Of a write to several shards it is done where half of their inner
+  /// chunks at most change. `compact` takes out what is old.
   bool extend = true;
 };
 

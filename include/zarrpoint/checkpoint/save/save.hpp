@@ -46,7 +46,7 @@ struct save_request {
   const context& how;
 };
 
-/// A format that can be written: a type with a function `save_as` in its namespace, which saves as
+/// A format that can be written: a type with a function `save_as` in its namespace. It saves as
 /// `zarrpoint::save` does: in one step, and over a whole checkpoint of its own format alone.
 template <class F>
 concept writable_format = requires(const F& format, const save_request& what) {
@@ -85,8 +85,7 @@ any_writable_format::any_writable_format(F format)
 ///
 /// Errors, each naming the leaf and the file: `invalid_argument` for names or options that make no
 /// sense, `already_exists`, `unsupported` for a cast that has no meaning, `resource_limit`,
-/// `cancelled`, `io` (disk full, permission), `outcome_unknown` when only the very last sync
-/// failed.
+/// `cancelled`, `io` (disk full, permission). `outcome_unknown`: only the very last sync failed.
 result<save_report> save(const location& where, std::span<const leaf> leaves,
                          const save_options& options = {}, const context& how = default_context());
 
@@ -95,7 +94,7 @@ result<save_report> save(const location& where, std::initializer_list<leaf> leav
                          const save_options& options = {}, const context& how = default_context());
 
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
-/// there; what lives on a device is copied before this returns, to the host or, with
+/// there. What lives on a device is copied before this returns, to the host or, with
 /// `save_options::device_copy`, on the device. Destroying the result waits for it.
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
                                 const context& how = default_context());

@@ -60,23 +60,26 @@ struct verify_options {
 };
 
 /// Reads every chunk of every leaf. In a checkpoint of ours each object that the commit names must
-/// be there, with its size and the checksum of each inner chunk; elsewhere each stored object must
-/// decode, with the checksums that its codecs and shard indexes have: the store is listed for them,
-/// or, where it cannot list, asked for each of up to 2^20. A leaf that this build cannot read (its
-/// codec, its data type, the budget `limits::memory`), one of more objects in a store that cannot
-/// list, and a leaf that others wrote of which no chunk is stored, or whose objects have the keys
-/// of chunks in another encoding than its metadata say, is `not_verified`.
+/// be there, with its size and the checksum of each inner chunk. Elsewhere each stored object must
+/// decode, with the checksums that its codecs and shard indexes have. The store is listed for them,
+/// or, where it cannot list, asked for each of up to 2^20. A leaf is `not_verified` in each of
+/// these cases:
+/// - this build cannot read it: its codec, its data type, the budget `limits::memory`;
+/// - it has more objects than that, in a store that cannot list;
+/// - others wrote it, and no chunk of it is stored;
+/// - others wrote it, and its objects have the keys of chunks in another encoding than its metadata
+///   say.
 ///
 /// Takes some 64 MiB at a time, or a quarter of `limits::memory` if that is less, and an inner
 /// chunk at least. In a checkpoint of ours the documents that other programs read are compared with
-/// the commit document: where the attributes alone differ, another program may have edited them,
+/// the commit document. Where the attributes alone differ, another program may have edited them,
 /// and they are `not_verified` until `seal` accepts them. Elsewhere consolidated metadata are
 /// compared with the nodes' own documents. The stop token of the checkpoint's context is asked
 /// before each document, object and inner chunk, as a hostile document may name 2^62 of them. Where
 /// three quarters of the leaves have other chunks than the commit document names, the report says
-/// that it may be of another checkpoint. Errors: `cancelled`; `replaced` by
-/// another save meanwhile, with the first thing that was gone, for which the place is opened once
-/// more where anything was wrong; what is wrong with the data is in the report.
+/// that it may be of another checkpoint. Errors: `cancelled`; `replaced` by another save meanwhile,
+/// with the first thing that was gone. For that the place is opened once more where anything was
+/// wrong. What is wrong with the data is in the report.
 result<verify_report> verify(const checkpoint& of, const verify_options& options = {});
 
 }}  // namespace zarrpoint::v0

@@ -19,12 +19,13 @@ namespace zarrpoint { inline namespace v0 {
 /// What every codec has. A codec is a plain copyable value: its options and nothing else.
 ///
 /// - `name`: as in metadata; optionally `aliases`, an array of other names that readers accept;
-/// - `from_configuration(node)`: from the `configuration` of the metadata, null when absent;
-///   refuses members that it does not know; optionally `from_configuration(node, place)`, which is
+/// - `from_configuration(node)`: from the `configuration` of the metadata, null when absent. It
+///   refuses members that it does not know. Optionally `from_configuration(node, place)`, which is
 ///   called in its stead with the `codec_place`, for codecs that hold others;
 /// - `configuration()`: the same in canonical form, to be written;
-/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode (for a
-///   bytes -> bytes codec, of the array whose bytes these are), or why that makes no sense.
+/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode, or why
+///   that makes no sense. For a bytes -> bytes codec they are those of the array whose bytes these
+///   are.
 template <class C>
 concept codec = std::copyable<C> && requires(const C& self, const node& configuration) {
   { C::name } -> std::convertible_to<std::string_view>;
@@ -86,8 +87,8 @@ concept array_to_array_codec = codec<C> && requires(const C& self, const tensor_
 
 /// Elements to bytes, such as bytes and vlen-utf8.
 ///
-/// - `fixed_size`: whether the bytes depend on the spec only; then `encoded_bound(spec)` is exact
-///   and `decode` is never given another size; otherwise it is the most bytes, UINT64_MAX when
+/// - `fixed_size`: whether the bytes depend on the spec only. Then `encoded_bound(spec)` is exact
+///   and `decode` is never given another size. Otherwise it is the most bytes, UINT64_MAX when
 ///   there is no bound, and `encoded_size(view)` is the exact size of a chunk, or an error;
 /// - `encode(from, to, scratch)`: into a `to` of that size; returns the bytes written;
 /// - `decode(stored, to, scratch)`: exactly; left-over or missing bytes are `corrupt`;

@@ -23,7 +23,7 @@ enum class float_specials : std::uint8_t {
 
 /// A floating-point number that C++20 has no type for, stored as its bits: a sign, `ExponentBits`
 /// and `MantissaBits`. It converts to `float` exactly and implicitly, so that arithmetic and
-/// comparison are those of `float`; conversion to it is explicit and rounds once, to nearest even,
+/// comparison are those of `float`. Conversion to it is explicit and rounds once, to nearest even,
 /// from the exact value. The results are those of the Python package ml_dtypes, but that rounds
 /// twice from a `double`, by way of a `float`.
 ///

@@ -9,7 +9,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// An integer of 2 or 4 bits that takes a byte: the upper bits are 0 when written, as those of
+/// An integer of 2 or 4 bits that takes a byte. The upper bits are 0 when written, as those of
 /// ml_dtypes and TensorStore are, and are not looked at when read. It converts to `int` implicitly,
 /// so that arithmetic and comparison are those of `int`; conversion to it is explicit and keeps the
 /// lowest bits, as between the integers of C++. Like `int`, it is not initialised by default.

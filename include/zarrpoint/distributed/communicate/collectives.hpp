@@ -56,9 +56,9 @@ result<void> unpack_status(bytes_view packed);
 
 }  // namespace detail
 
-/// Success when all ranks have success, and else the same error on all: its code is that of the
-/// lowest rank (one that was only `cancelled`, or misses another, comes last), its text lists the
-/// ranks and what each says; texts beyond 4 KiB are shortened, beyond 16 KiB in all left out. Where
+/// Success when all ranks have success, and else the same error on all. Its code is that of the
+/// lowest rank (one that was only `cancelled`, or misses another, comes last). Its text lists the
+/// ranks and what each says. Texts beyond 4 KiB are shortened, beyond 16 KiB in all left out. Where
 /// the communicator fails, its error, and after it this rank's own. A group of one has its own
 /// error unchanged. P - 1 messages to rank 0, and as many from it; empty ones where all is well.
 result<void> agree(const any_communicator& group, result<void> mine);

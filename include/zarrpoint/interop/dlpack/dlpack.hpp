@@ -129,11 +129,12 @@ class basic_tensor {
 
   /// Takes over `managed`, whether this succeeds or not: its deleter is called when the tensor
   /// goes, or at once. Elements on a device are ready for work on the stream of `space` once
-  /// `ready` has happened. A tensor without elements may lie anywhere.
-  /// Errors: `unsupported` for another major version, elements that no dtype is, ranks above 32
-  /// and devices that `space` does not hold; `invalid_argument` for null pointers and a negative
-  /// rank, and for memory that is not the device's or in which elements are not aligned (the host
-  /// takes them); `out_of_range` for shapes and strides beyond the address space.
+  /// `ready` has happened. A tensor without elements may lie anywhere. Errors:
+  /// - `unsupported`: another major version, elements that no dtype is, ranks above 32 and devices
+  ///   that `space` does not hold;
+  /// - `invalid_argument`: null pointers, a negative rank, memory that is not the device's or in
+  ///   which elements are not aligned (the host takes them);
+  /// - `out_of_range`: shapes and strides beyond the address space.
   template <managed_tensor M>
   static result<basic_tensor> take(M* managed, const Space& space = {},
                                    const typename Space::event& ready = {}) {

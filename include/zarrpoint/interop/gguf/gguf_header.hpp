@@ -51,7 +51,7 @@ struct element_type {
   dtype_kind kind = dtype_kind::uint8;  ///< of an element, or of the bytes of a block
 };
 
-/// The type by its number in the file; nothing for those that are not known, and for Q8_1 (9), of
+/// The type by its number in the file. Nothing for those that are not known, and for Q8_1 (9), of
 /// which ggml's block and that of its Python package have two sizes.
 std::optional<element_type> find_element_type(std::uint32_t number);
 

@@ -56,18 +56,18 @@ struct device_cast {
 /// A device's memory, seen through one of its streams. A model is a small copyable handle of both;
 /// copies of it may be used by any number of threads.
 ///
-/// What is asked for runs on the stream: in order, after the call returned, so that memory on both
-/// sides must stay until an event recorded afterwards has been waited for. Streams know no order
-/// among each other but by `follow`. Handles are equal when they are of one stream. Host memory
-/// that is not pinned is copied just as well, but slower, and the call may wait. Every function may
-/// return `device` with the runtime's words; an error of an earlier operation may be told by any
-/// later one.
+/// What is asked for runs on the stream, in order, after the call returned. So memory on both sides
+/// must stay until an event recorded afterwards has been waited for. Streams know no order among
+/// each other but by `follow`. Handles are equal when they are of one stream. Host memory that is
+/// not pinned is copied just as well, but slower, and the call may wait. Every function may return
+/// `device` with the runtime's words; an error of an earlier operation may be told by any later
+/// one.
 ///
 /// - `device()`: its number, for messages and to tell devices apart;
 /// - `allocate`, `deallocate`: memory that the stream's later work may use; `resource_limit` when
 ///   there is none left; freed memory may be in use by the stream's earlier work;
-/// - `record`: an event that has happened when all that was asked for so far is done; `wait` (see
-///   `memory_space`) blocks the caller until then, `happened` asks, `follow` makes the stream's
+/// - `record`: an event that has happened when all that was asked for so far is done. `wait` (see
+///   `memory_space`) blocks the caller until then, `happened` asks. `follow` makes the stream's
 ///   later work wait for an event of any stream, without blocking the caller;
 /// - `drain`: blocks until all that the device was asked for is done, by any stream, one that is
 ///   destroyed included: for when no event can be had;
@@ -121,7 +121,7 @@ concept kernel_space = device_space<S> &&
 };
 
 /// A device that keeps what operations give back for the next step of any, while the last of them
-/// runs: each holds a `reserve()`; `allocate_scratch` is `allocate` for what it frees before its
+/// runs. Each holds a `reserve()`. `allocate_scratch` is `allocate` for what it frees before its
 /// end.
 template <class S>
 concept reserving_space = device_space<S> && requires(const S& space, std::size_t bytes) {
@@ -156,7 +156,7 @@ bool has_kernels([[maybe_unused]] const S& space) {
 namespace detail {
 
 /// Waits until all that the stream was asked for so far is done. Errors: those of the space, after
-/// which nothing of it is under way either: what a stream was asked for goes on when it is
+/// which nothing of it is under way either. What a stream was asked for goes on when it is
 /// destroyed, so that without an event the whole device is waited for.
 template <device_space Space>
 result<void> wait_for_stream(const Space& space) {

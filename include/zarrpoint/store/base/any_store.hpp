@@ -49,7 +49,7 @@ class any_store {
   /// memory. False for stores that have no member of this name.
   bool lists_cheaply() const { return model_->lists_cheaply(); }
 
-  /// The same address for all handles of one store, another for another store; null for stores that
+  /// The same address for all handles of one store, another for another store. Null for stores that
   /// have no member of this name, as one whose objects lie elsewhere does not know what shares
   /// them.
   const void* identity() const { return model_->identity(); }

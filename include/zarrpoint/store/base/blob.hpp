@@ -40,8 +40,8 @@ class mapping {
   std::shared_ptr<const void> owner_;
 };
 
-/// What tells the contents of an object from those that its key had before, or has later: numbers
-/// of the store's own, such as the time of the last change, or a digest.
+/// Tells the contents of an object from those that its key had before, or has later. They are
+/// numbers of the store's own, such as the time of the last change, or a digest.
 struct blob_version {
   std::array<std::uint64_t, 5> numbers{};
   friend bool operator==(const blob_version&, const blob_version&) = default;
@@ -103,9 +103,9 @@ class blob_writer {
   /// last of its ranges ends (empty ones are ignored), and what no range covers is zero.
   virtual result<void> write(std::uint64_t offset, bytes_view bytes) = 0;
 
-  /// As `write`, of what is neither written again nor read before `finish`; nor does any range
-  /// ever cover the `gap` bytes before `offset`, so that a store may write their zeros together
-  /// with `bytes`. It may do so after this has returned: `finish` then tells what failed.
+  /// As `write`, of what is neither written again nor read before `finish`. No range ever covers
+  /// the `gap` bytes before `offset`, so that a store may write their zeros together with `bytes`.
+  /// It may do so after this has returned: `finish` then tells what failed.
   ZARRPOINT_NO_KEY virtual result<void> write_once(std::uint64_t offset, std::size_t gap,
                                                    bytes_view bytes);
 

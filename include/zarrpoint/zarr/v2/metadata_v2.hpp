@@ -25,9 +25,9 @@ struct v2_documents {
 result<array_metadata> parse_array_v2(const node& zarray, const node* attributes = nullptr);
 
 /// The `.zarray` and `.zattrs` of an array, members in alphabetical order as TensorStore and
-/// zarr-python 2 write them. Errors: `unsupported` for what Zarr v2 cannot say or its readers
-/// would not understand: sharding, other codecs than one compressor, the v3 key encoding,
-/// dimension names, a NaN with a payload; `invalid_argument`.
+/// zarr-python 2 write them. Errors: `unsupported` for what Zarr v2 cannot say or its readers would
+/// not understand; `invalid_argument`. The former are sharding, other codecs than one compressor,
+/// the v3 key encoding, dimension names, a NaN with a payload.
 result<v2_documents> to_v2(const array_metadata& array);
 
 /// The group that a `.zgroup` describes. `attributes` is the `.zattrs`, null where there is none.
