@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 

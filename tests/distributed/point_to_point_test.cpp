@@ -34,17 +34,19 @@ struct desk {
   int most_sent_by_one = 0;
 };
 
-struct turn {
+struct turn final : detail::transport {
+  turn(desk* of, int rank) : shared(of), self(rank) {}
+
   desk* shared;
   int self;
   int sent = 0;
 
-  int rank() const { return self; }
-  int size() const { return shared->ranks; }
-  result<detail::collective_call> begin(const collective_step& step) const {
+  int rank() const override { return self; }
+  int size() const override { return shared->ranks; }
+  result<detail::collective_call> begin(const collective_step& step) override {
     return detail::collective_call{step, 1};
   }
-  result<void> send(int to, const detail::collective_call& call, message body) {
+  result<void> send(int to, const detail::collective_call& call, message body) override {
     ++shared->sent;
     shared->most_sent_by_one = std::max(shared->most_sent_by_one, ++sent);
     auto& later = shared->depth[static_cast<std::size_t>(to)];
@@ -53,19 +55,23 @@ struct turn {
     return {};
   }
   result<void> send_shared(int to, const detail::collective_call& call,
-                           const std::shared_ptr<const message>& body) {
+                           const std::shared_ptr<const message>& body) override {
     return send(to, call, *body);
   }
-  result<detail::letter> receive(int from, const detail::collective_call&) {
+  result<detail::letter> receive(int from, const detail::collective_call&) override {
     auto& box = shared->letters[{from, self}];
     if (box.empty()) return error{errc::unavailable, "not yet"};
     detail::letter got = std::move(box.front());
     box.pop_front();
     return got;
   }
-  result<void> end() const { return {}; }
-  error fail(error failure) const { return failure; }
+  result<void> end() override { return {}; }
+  error fail(error failure) override { return failure; }
 };
+
+detail::transport_communicator at(desk& shared, int rank) {
+  return detail::transport_communicator(std::make_shared<turn>(&shared, rank));
+}
 
 }  // namespace
 
@@ -82,9 +88,8 @@ TEST_CASE("point_to_point: a broadcast takes P - 1 messages and log2(P) rounds, 
         REQUIRE(pass <= 8);
         for (int r = 0; r < ranks; ++r) {
           if (done[static_cast<std::size_t>(r)]) continue;
-          turn self{&shared, r};
-          const auto got = detail::broadcast_over(self, {collective::broadcast, root},
-                                                  r == root ? wanted : message());
+          const auto got = at(shared, r).broadcast({collective::broadcast, root},
+                                                   r == root ? wanted : message());
           if (!got) continue;
           CHECK(*got == wanted);
           done[static_cast<std::size_t>(r)] = true;
@@ -103,8 +108,7 @@ TEST_CASE("point_to_point: a letter of another call is an error that names both"
   desk shared(2);
   const detail::collective_call other{{collective::scatter, 1}, 4};
   shared.letters[{1, 0}].push_back({other, {}});
-  turn self{&shared, 0};
-  const auto got = detail::gather_over(self, {collective::gather}, {});
+  const auto got = at(shared, 0).gather({collective::gather}, {});
   CHECK(to_string(got.failure()) ==
         "invalid_argument: Unmatched collectives: rank 1 is in scatter from rank 1, "
         "rank 0 in gather to rank 0");
@@ -113,8 +117,7 @@ TEST_CASE("point_to_point: a letter of another call is an error that names both"
 TEST_CASE("point_to_point: a rank that left out a step is found out by the number") {
   desk shared(2);
   shared.letters[{1, 0}].push_back({{{collective::gather}, 2}, {}});
-  turn self{&shared, 0};
-  const auto got = detail::gather_over(self, {collective::gather}, {});
+  const auto got = at(shared, 0).gather({collective::gather}, {});
   CHECK(to_string(got.failure()) ==
         "invalid_argument: Unmatched collectives: rank 1 is in gather to rank 0 (number 2), rank 0 "
         "in gather to rank 0 (number 1)");

@@ -46,7 +46,7 @@ namespace detail {
 /// One rank of a duplicated MPI communicator. Nothing here blocks: all is asked for again and again
 /// until the deadline. A second tag is for what ranks tell each other at failures; it is looked at
 /// whenever this rank waits.
-class mpi_transport {
+class mpi_transport final : public transport {
  public:
   mpi_transport(MPI_Comm comm, const mpi_options& options) : comm_(comm), options_(options) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -57,13 +57,13 @@ class mpi_transport {
   mpi_transport(const mpi_transport&) = delete;
   mpi_transport& operator=(const mpi_transport&) = delete;
   /// Never waits: after a failure, or from another thread, the MPI communicator is left as it is.
-  ~mpi_transport() {
+  ~mpi_transport() override {
     if (!failure_ && usable()) MPI_Comm_free(&comm_);
     for (posted& each : posted_) left_alone().push_back(std::move(each.body));
   }
 
-  int rank() const noexcept { return rank_; }
-  int size() const noexcept { return size_; }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
 
   /// Whether MPI may be called, here and now.
   static result<void> usable() {
@@ -92,7 +92,7 @@ class mpi_transport {
                                         std::string(text.data(), static_cast<std::size_t>(length))};
   }
 
-  result<collective_call> begin(const collective_step& step) {
+  result<collective_call> begin(const collective_step& step) override {
     if (failure_) return *failure_;
     ZARRPOINT_CHECK(usable());
     status_.call = {step, status_.call.number + 1};
@@ -102,12 +102,12 @@ class mpi_transport {
     return status_.call;
   }
 
-  result<void> send(int to, const collective_call& call, message body) {
+  result<void> send(int to, const collective_call& call, message body) override {
     return send_shared(to, call, std::make_shared<const message>(std::move(body)));
   }
 
   result<void> send_shared(int to, const collective_call& call,
-                           const std::shared_ptr<const message>& body) {
+                           const std::shared_ptr<const message>& body) override {
     message head = message_header{call, body->size()}.pack();
     if (body->size() <= message_header::max_inline_body) {
       head.insert(head.end(), body->begin(), body->end());
@@ -120,7 +120,7 @@ class mpi_transport {
     return {};
   }
 
-  result<letter> receive(int from, const collective_call& call) {
+  result<letter> receive(int from, const collective_call& call) override {
     ZARRPOINT_TRY(head, receive_head(from, call));
     ZARRPOINT_TRY(header, message_header::unpack(head));
     letter got{header.call, {}};
@@ -151,7 +151,7 @@ class mpi_transport {
     return got;
   }
 
-  result<void> end() {
+  result<void> end() override {
     while (!posted_.empty()) {
       ZARRPOINT_CHECK(complete(posted_.front().request, status_.call));
       posted_.pop_front();
@@ -162,7 +162,7 @@ class mpi_transport {
 
   /// The first failure is that of all ranks from now on. Those that do not listen learn it when
   /// they come to a collective, as long as this process lives.
-  error fail(error failure) {
+  error fail(error failure) override {
     status_.inside = false;
     if (failure_) return *failure_;
     if (result<void> told = listen(); !told) failure = std::move(told).failure();
@@ -340,7 +340,7 @@ class mpi_transport {
 /// should not be `MPI_Finalize`, which would wait for the missing rank, but `MPI_Abort` or
 /// `std::_Exit`. By default Open MPI ends all processes as soon as one dies; `mpirun
 /// --enable-recovery` leaves them alive.
-class mpi_communicator {
+class mpi_communicator : public detail::transport_communicator {
  public:
   /// Collective over `group`, of which it makes a duplicate of its own. Errors: `invalid_argument`
   /// when MPI cannot be used from here, `unavailable` when not all ranks come until the deadline.
@@ -368,27 +368,9 @@ class mpi_communicator {
     return mpi_communicator(std::make_shared<detail::mpi_transport>(*own, options));
   }
 
-  int rank() const noexcept { return transport_->rank(); }
-  int size() const noexcept { return transport_->size(); }
-
-  result<std::vector<message>> exchange(std::vector<message> to_each) const {
-    return detail::exchange_over(*transport_, std::move(to_each));
-  }
-  result<std::vector<message>> gather(collective_step step, message mine) const {
-    return detail::gather_over(*transport_, step, std::move(mine));
-  }
-  result<message> scatter(collective_step step, std::vector<message> to_each) const {
-    return detail::scatter_over(*transport_, step, std::move(to_each));
-  }
-  result<message> broadcast(collective_step step, message mine) const {
-    return detail::broadcast_over(*transport_, step, std::move(mine));
-  }
-
  private:
-  explicit mpi_communicator(std::shared_ptr<detail::mpi_transport> transport)
-      : transport_(std::move(transport)) {}
-
-  std::shared_ptr<detail::mpi_transport> transport_;
+  explicit mpi_communicator(std::shared_ptr<detail::transport> transport)
+      : transport_communicator(std::move(transport)) {}
 };
 static_assert(native_communicator<mpi_communicator>);
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/utf8.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
@@ -12,7 +13,12 @@
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <thread>
+#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -51,53 +57,6 @@ ZARRPOINT_INLINE error unmatched(int other, const std::string& its, int mine,
 }
 
 }  // namespace detail
-
-ZARRPOINT_INLINE result<std::vector<message>> single_process::exchange(
-    std::vector<message> to_each) const {
-  ZARRPOINT_CHECK(detail::check_messages({collective::exchange}, to_each.size(), 1));
-  return to_each;
-}
-
-ZARRPOINT_INLINE result<std::vector<message>> single_process::gather(collective_step step,
-                                                                     message mine) const {
-  ZARRPOINT_CHECK(detail::check_step(step, 1));
-  std::vector<message> all;
-  all.push_back(std::move(mine));
-  return all;
-}
-
-ZARRPOINT_INLINE result<message> single_process::scatter(collective_step step,
-                                                         std::vector<message> to_each) const {
-  ZARRPOINT_CHECK(detail::check_step(step, 1));
-  ZARRPOINT_CHECK(detail::check_messages(step, to_each.size(), 1));
-  return std::move(to_each.front());
-}
-
-ZARRPOINT_INLINE result<message> single_process::broadcast(collective_step step,
-                                                           message mine) const {
-  ZARRPOINT_CHECK(detail::check_step(step, 1));
-  return mine;
-}
-
-ZARRPOINT_INLINE result<std::vector<message>> any_communicator::exchange(
-    std::vector<message> to_each) const {
-  return model_->exchange(std::move(to_each));
-}
-
-ZARRPOINT_INLINE result<std::vector<message>> any_communicator::gather(collective_step step,
-                                                                       message mine) const {
-  return model_->gather(step, std::move(mine));
-}
-
-ZARRPOINT_INLINE result<message> any_communicator::scatter(collective_step step,
-                                                           std::vector<message> to_each) const {
-  return model_->scatter(step, std::move(to_each));
-}
-
-ZARRPOINT_INLINE result<message> any_communicator::broadcast(collective_step step,
-                                                             message mine) const {
-  return model_->broadcast(step, std::move(mine));
-}
 
 // --------------------------------------------------------------------------------- collectives.hpp
 
@@ -429,45 +388,238 @@ ZARRPOINT_INLINE error missed(int rank, const collective_call& call,
                                  ", but not all messages came within " + deadline_text(deadline)};
 }
 
-}  // namespace detail
+/// Calls `f(call)` as the rank's next call. An error of it is told to all ranks.
+template <class F>
+auto collectively(transport& over, const collective_step& step, F&& f)
+    -> std::invoke_result_t<F, const collective_call&> {
+  ZARRPOINT_TRY(call, over.begin(step));
+  if (result<void> status = check_step(step, over.size()); !status)
+    return over.fail(std::move(status).failure().at(rank_list({over.rank()})));
+  auto done = std::forward<F>(f)(call);
+  if (!done) return over.fail(std::move(done).failure());
+  if (result<void> sent = over.end(); !sent) return over.fail(std::move(sent).failure());
+  return done;
+}
+
+/// The next message of a rank, which must be of the same call.
+ZARRPOINT_INLINE result<message> receive_in(transport& over, int from,
+                                            const collective_call& call) {
+  ZARRPOINT_TRY(got, over.receive(from, call));
+  if (got.call != call) return unmatched(from, got.call, over.rank(), call);
+  return std::move(got.body);
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> transport_communicator::exchange(
+    std::vector<message> to_each) const {
+  const collective_step step{collective::exchange};
+  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
+    const int size = over_->size(), rank = over_->rank();
+    ZARRPOINT_CHECK(check_messages(step, to_each.size(), size).at(rank_list({rank})));
+    // Each begins at its right-hand neighbour, so that not all send to the same rank at first.
+    for (int i = 1; i < size; ++i) {
+      const int to = (rank + i) % size;
+      ZARRPOINT_CHECK(over_->send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
+    }
+    for (int i = 1; i < size; ++i) {
+      const int from = (rank + size - i) % size;
+      ZARRPOINT_TRY(body, receive_in(*over_, from, call));
+      to_each[static_cast<std::size_t>(from)] = std::move(body);
+    }
+    return std::move(to_each);
+  };
+  return collectively(*over_, step, talk);
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> transport_communicator::gather(collective_step step,
+                                                                             message mine) const {
+  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
+    std::vector<message> all;
+    if (over_->rank() != step.root) {
+      ZARRPOINT_CHECK(over_->send(step.root, call, std::move(mine)));
+      return all;
+    }
+    all.resize(static_cast<std::size_t>(over_->size()));
+    for (int from = 0; from < over_->size(); ++from) {
+      if (from == step.root) continue;
+      ZARRPOINT_TRY(body, receive_in(*over_, from, call));
+      all[static_cast<std::size_t>(from)] = std::move(body);
+    }
+    all[static_cast<std::size_t>(step.root)] = std::move(mine);
+    return all;
+  };
+  return collectively(*over_, step, talk);
+}
+
+ZARRPOINT_INLINE result<message> transport_communicator::scatter(
+    collective_step step, std::vector<message> to_each) const {
+  const auto talk = [&](const collective_call& call) -> result<message> {
+    const int rank = over_->rank();
+    if (rank != step.root) return receive_in(*over_, step.root, call);
+    ZARRPOINT_CHECK(check_messages(step, to_each.size(), over_->size()).at(rank_list({rank})));
+    for (int to = 0; to < over_->size(); ++to)
+      if (to != step.root)
+        ZARRPOINT_CHECK(over_->send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
+    return std::move(to_each[static_cast<std::size_t>(step.root)]);
+  };
+  return collectively(*over_, step, talk);
+}
+
+ZARRPOINT_INLINE result<message> transport_communicator::broadcast(collective_step step,
+                                                                   message mine) const {
+  const auto size = static_cast<unsigned>(over_->size());
+  const auto talk = [&](const collective_call& call) -> result<message> {
+    const auto root = static_cast<unsigned>(step.root);
+    const unsigned place = (static_cast<unsigned>(over_->rank()) + size - root) % size;
+    const auto rank_at = [&](unsigned at) { return static_cast<int>((at + root) % size); };
+    unsigned below = std::bit_ceil(size);
+    if (place != 0) {
+      below = place & (~place + 1);
+      ZARRPOINT_TRY(body, receive_in(*over_, rank_at(place - below), call));
+      mine = std::move(body);
+    }
+    // Shared, since a transport may send from where it is, and still be at it after a failure.
+    const auto shared = make_counted<message>(std::move(mine));
+    for (below /= 2; below != 0; below /= 2)
+      if (place + below < size)
+        ZARRPOINT_CHECK(over_->send_shared(rank_at(place + below), call, shared));
+    ZARRPOINT_CHECK(over_->end());
+    return std::move(*shared);
+  };
+  return collectively(*over_, step, talk);
+}
 
 // ------------------------------------------------------------------------- thread_communicator.hpp
 
-ZARRPOINT_INLINE int thread_communicator::size() const noexcept { return group_->size(); }
+/// What the threads of a `thread_world` share. A message is moved from the sender to the receiver.
+class thread_group {
+ public:
+  thread_group(int size, std::chrono::milliseconds deadline)
+      : deadline_(deadline), seats_(static_cast<std::size_t>(size)) {}
 
-ZARRPOINT_INLINE detail::thread_transport thread_communicator::transport() const {
-  return {group_, rank_};
-}
+  void leave(int rank, std::string how) {
+    const std::lock_guard lock(mutex_);
+    seat& mine = seats_[static_cast<std::size_t>(rank)];
+    mine.left = true;
+    mine.how_left = std::move(how);
+    wake_all();
+  }
 
-ZARRPOINT_INLINE result<std::vector<message>> thread_communicator::exchange(
-    std::vector<message> to_each) const {
-  const detail::thread_transport seat = transport();
-  return detail::exchange_over(seat, std::move(to_each));
-}
+ private:
+  friend class thread_transport;
 
-ZARRPOINT_INLINE result<std::vector<message>> thread_communicator::gather(collective_step step,
-                                                                          message mine) const {
-  const detail::thread_transport seat = transport();
-  return detail::gather_over(seat, step, std::move(mine));
-}
+  struct addressed_letter {
+    int from;
+    letter what;
+  };
+  struct seat {
+    std::condition_variable changed;
+    std::deque<addressed_letter> letters;  // in the order in which they came
+    rank_status status;
+    std::chrono::steady_clock::time_point give_up;
+    bool left = false;
+    std::string how_left;
+  };
 
-ZARRPOINT_INLINE result<message> thread_communicator::scatter(collective_step step,
-                                                              std::vector<message> to_each) const {
-  const detail::thread_transport seat = transport();
-  return detail::scatter_over(seat, step, std::move(to_each));
-}
+  void wake_all() {
+    for (seat& each : seats_) each.changed.notify_all();
+  }
+  error gone(int rank, const collective_call& call) const {
+    return {errc::unavailable, rank_list({rank}) + " is gone and will not come to " +
+                                   to_string(call.step) + ": it " +
+                                   seats_[static_cast<std::size_t>(rank)].how_left};
+  }
 
-ZARRPOINT_INLINE result<message> thread_communicator::broadcast(collective_step step,
-                                                                message mine) const {
-  const detail::thread_transport seat = transport();
-  return detail::broadcast_over(seat, step, std::move(mine));
-}
+  const std::chrono::milliseconds deadline_;
+  std::mutex mutex_;
+  std::vector<seat> seats_;
+  std::optional<error> failure_;  // the first one is that of all ranks from then on
+};
+
+/// The seat of one thread.
+class thread_transport final : public transport {
+ public:
+  thread_transport(std::shared_ptr<thread_group> group, int self)
+      : group_(std::move(group)), mine_(seat_of(self)), self_(self) {}
+
+  int rank() const override { return self_; }
+  int size() const override { return static_cast<int>(group_->seats_.size()); }
+
+  result<collective_call> begin(const collective_step& step) override {
+    const std::lock_guard lock(group_->mutex_);
+    if (group_->failure_) return *group_->failure_;
+    mine_.status.call = {step, mine_.status.call.number + 1};
+    mine_.status.inside = true;
+    mine_.give_up = std::chrono::steady_clock::now() + group_->deadline_;
+    return mine_.status.call;
+  }
+
+  result<void> send(int to, const collective_call& call, message body) override {
+    const std::lock_guard lock(group_->mutex_);
+    if (group_->failure_) return *group_->failure_;
+    thread_group::seat& other = seat_of(to);
+    if (other.left) return group_->gone(to, call);
+    other.letters.push_back({self_, {call, std::move(body)}});
+    other.changed.notify_all();
+    return {};
+  }
+
+  result<void> send_shared(int to, const collective_call& call,
+                           const std::shared_ptr<const message>& body) override {
+    return send(to, call, *body);
+  }
+
+  result<letter> receive(int from, const collective_call& call) override {
+    std::unique_lock lock(group_->mutex_);
+    for (;;) {
+      if (group_->failure_) return *group_->failure_;
+      const auto found = std::find_if(mine_.letters.begin(), mine_.letters.end(),
+                                      [from](const auto& it) { return it.from == from; });
+      if (found != mine_.letters.end()) {
+        letter got = std::move(found->what);
+        mine_.letters.erase(found);
+        return got;
+      }
+      if (seat_of(from).left) return group_->gone(from, call);
+      if (std::chrono::steady_clock::now() >= mine_.give_up) break;
+      mine_.changed.wait_until(lock, mine_.give_up);
+    }
+    std::vector<std::optional<rank_status>> all;
+    all.reserve(group_->seats_.size());
+    for (const auto& each : group_->seats_) all.emplace_back(each.status);
+    return missed(self_, call, group_->deadline_, all);
+  }
+
+  result<void> end() override {
+    const std::lock_guard lock(group_->mutex_);
+    mine_.status.inside = false;
+    return {};
+  }
+
+  error fail(error failure) override {
+    const std::lock_guard lock(group_->mutex_);
+    mine_.status.inside = false;
+    if (!group_->failure_) group_->failure_ = std::move(failure);
+    group_->wake_all();
+    return *group_->failure_;
+  }
+
+ private:
+  thread_group::seat& seat_of(int rank) const {
+    return group_->seats_[static_cast<std::size_t>(rank)];
+  }
+
+  std::shared_ptr<thread_group> group_;
+  thread_group::seat& mine_;
+  int self_;
+};
+
+}  // namespace detail
 
 ZARRPOINT_INLINE std::vector<std::optional<error>> thread_world::run_all(
     int size, const thread_world_options& options, const work& each) {
   const auto group = detail::make_counted<detail::thread_group>(size, options.deadline);
   const auto run = [&](int rank) {
-    thread_communicator self(group, rank);
+    thread_communicator self(detail::make_counted<detail::thread_transport>(group, rank));
     const result<void> outcome = each(self);
     group->leave(rank, outcome ? "returned" : "failed: " + to_string(outcome.failure()));
   };
@@ -485,118 +637,6 @@ ZARRPOINT_INLINE std::vector<std::optional<error>> thread_world::run_all(
   for (std::thread& thread : threads) thread.join();
   return not_started;
 }
-
-namespace detail {
-
-ZARRPOINT_INLINE thread_group::thread_group(int size, std::chrono::milliseconds deadline)
-    : deadline_(deadline), seats_(static_cast<std::size_t>(size)) {}
-
-ZARRPOINT_INLINE result<collective_call> thread_group::begin(int rank,
-                                                             const collective_step& step) {
-  const std::lock_guard lock(mutex_);
-  if (failure_) return *failure_;
-  seat& mine = seats_[static_cast<std::size_t>(rank)];
-  mine.status.call = {step, mine.status.call.number + 1};
-  mine.status.inside = true;
-  mine.give_up = std::chrono::steady_clock::now() + deadline_;
-  return mine.status.call;
-}
-
-ZARRPOINT_INLINE void thread_group::end(int rank) {
-  const std::lock_guard lock(mutex_);
-  seats_[static_cast<std::size_t>(rank)].status.inside = false;
-}
-
-ZARRPOINT_INLINE result<void> thread_group::send(int from, int to, const collective_call& call,
-                                                 message body) {
-  const std::lock_guard lock(mutex_);
-  if (failure_) return *failure_;
-  seat& other = seats_[static_cast<std::size_t>(to)];
-  if (other.left) return gone(to, call);
-  other.letters.push_back({from, {call, std::move(body)}});
-  other.changed.notify_all();
-  return {};
-}
-
-ZARRPOINT_INLINE result<letter> thread_group::receive(int rank, int from,
-                                                      const collective_call& call) {
-  std::unique_lock lock(mutex_);
-  seat& mine = seats_[static_cast<std::size_t>(rank)];
-  for (;;) {
-    if (failure_) return *failure_;
-    const auto found = std::find_if(mine.letters.begin(), mine.letters.end(),
-                                    [from](const addressed_letter& it) { return it.from == from; });
-    if (found != mine.letters.end()) {
-      letter got = std::move(found->what);
-      mine.letters.erase(found);
-      return got;
-    }
-    if (seats_[static_cast<std::size_t>(from)].left) return gone(from, call);
-    if (std::chrono::steady_clock::now() >= mine.give_up) break;
-    mine.changed.wait_until(lock, mine.give_up);
-  }
-  std::vector<std::optional<rank_status>> all;
-  all.reserve(seats_.size());
-  for (const seat& each : seats_) all.emplace_back(each.status);
-  return missed(rank, call, deadline_, all);
-}
-
-ZARRPOINT_INLINE error thread_group::fail(error failure) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = std::move(failure);
-  wake_all();
-  return *failure_;
-}
-
-ZARRPOINT_INLINE void thread_group::leave(int rank, std::string how) {
-  const std::lock_guard lock(mutex_);
-  seat& mine = seats_[static_cast<std::size_t>(rank)];
-  mine.left = true;
-  mine.how_left = std::move(how);
-  wake_all();
-}
-
-ZARRPOINT_INLINE void thread_group::wake_all() {
-  for (seat& each : seats_) each.changed.notify_all();
-}
-
-ZARRPOINT_INLINE error thread_group::gone(int rank, const collective_call& call) const {
-  return {errc::unavailable, rank_list({rank}) + " is gone and will not come to " +
-                                 to_string(call.step) + ": it " +
-                                 seats_[static_cast<std::size_t>(rank)].how_left};
-}
-
-ZARRPOINT_INLINE result<collective_call> thread_transport::begin(
-    const collective_step& step) const {
-  return group->begin(self, step);
-}
-
-ZARRPOINT_INLINE result<void> thread_transport::send(int to, const collective_call& call,
-                                                     message body) const {
-  return group->send(self, to, call, std::move(body));
-}
-
-ZARRPOINT_INLINE result<void> thread_transport::send_shared(
-    int to, const collective_call& call, const std::shared_ptr<const message>& body) const {
-  return group->send(self, to, call, *body);
-}
-
-ZARRPOINT_INLINE result<letter> thread_transport::receive(int from,
-                                                          const collective_call& call) const {
-  return group->receive(self, from, call);
-}
-
-ZARRPOINT_INLINE result<void> thread_transport::end() const {
-  group->end(self);
-  return {};
-}
-
-ZARRPOINT_INLINE error thread_transport::fail(error failure) const {
-  group->end(self);
-  return group->fail(std::move(failure));
-}
-
-}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 

@@ -96,6 +96,7 @@ result<std::vector<message>> marked_exchange(const C& c, const collective_step& 
   constexpr std::size_t mark_size = 5;
   ZARRPOINT_CHECK(check_step(step, c.size()));
   ZARRPOINT_CHECK(check_messages(step, to_each.size(), c.size()));
+  if (c.size() == 1) return c.exchange(std::move(to_each));
   for (message& to : to_each) {
     to.resize(to.size() + mark_size);
     std::byte* const mark = to.data() + to.size() - mark_size;
@@ -127,12 +128,9 @@ class single_process {
   int rank() const noexcept { return 0; }
   int size() const noexcept { return 1; }
 
-  result<std::vector<message>> exchange(std::vector<message> to_each) const;
-  result<std::vector<message>> gather(collective_step step, message mine) const;
-  result<message> scatter(collective_step step, std::vector<message> to_each) const;
-  result<message> broadcast(collective_step step, message mine) const;
+  result<std::vector<message>> exchange(std::vector<message> to_each) const { return to_each; }
 };
-static_assert(native_communicator<single_process>);
+static_assert(communicator<single_process>);
 
 /// Any communicator behind one type: a shared handle, `single_process` by default. The functions of
 /// `collectives.hpp` are made of its members.
@@ -148,13 +146,21 @@ class any_communicator {
   int rank() const { return model_->rank(); }
   int size() const { return model_->size(); }
   /// Entry `r` goes to rank `r`; entry `r` of the answer came from it.
-  result<std::vector<message>> exchange(std::vector<message> to_each) const;
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    return model_->exchange(std::move(to_each));
+  }
   /// On the root the messages of all ranks, elsewhere nothing.
-  result<std::vector<message>> gather(collective_step step, message mine) const;
+  result<std::vector<message>> gather(collective_step step, message mine) const {
+    return model_->gather(step, std::move(mine));
+  }
   /// The entry that the root, which alone gives `to_each`, has for this rank.
-  result<message> scatter(collective_step step, std::vector<message> to_each) const;
+  result<message> scatter(collective_step step, std::vector<message> to_each) const {
+    return model_->scatter(step, std::move(to_each));
+  }
   /// The root's message; what the others give is not looked at.
-  result<message> broadcast(collective_step step, message mine) const;
+  result<message> broadcast(collective_step step, message mine) const {
+    return model_->broadcast(step, std::move(mine));
+  }
 
  private:
   struct interface {
@@ -205,7 +211,10 @@ class any_communicator {
         return handle.broadcast(step, std::move(mine));
       } else {
         std::vector<message> to_each(ranks());
-        if (rank() == step.root) to_each = std::vector<message>(ranks(), mine);
+        if (rank() == step.root) {
+          for (std::size_t r = 1; r < to_each.size(); ++r) to_each[r] = mine;
+          to_each[0] = std::move(mine);
+        }
         ZARRPOINT_TRY(all, detail::marked_exchange(handle, step, std::move(to_each)));
         return std::move(all[static_cast<std::size_t>(step.root)]);
       }

@@ -4,26 +4,10 @@
 
 #include <zarrpoint/distributed/communicate/collectives.hpp>
 
-#include <bit>
 #include <chrono>
 #include <optional>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
-
-// The collectives of a transport, which brings messages from one rank to another. A transport has:
-//   int rank(), int size()
-//   result<collective_call> begin(collective_step)
-//       This rank's next call; refused after a failure.
-//   result<void> send(int to, collective_call, message)
-//       Never waits for the receiver.
-//   result<void> send_shared(int to, collective_call, std::shared_ptr<const message>)
-//       The same of a message that several get; `end` lets go of it.
-//   result<letter> receive(int from, collective_call)
-//       Waits until the deadline.
-//   result<void> end()
-//       Waits until what was sent is out of hand.
-//   error fail(error)
-//       Tells all ranks; returns what all get, which is the first failure.
 
 /// The step that a rank is in, and its number among the rank's steps.
 struct collective_call {
@@ -64,112 +48,49 @@ struct rank_status {
 error missed(int rank, const collective_call& call, std::chrono::milliseconds deadline,
              const std::vector<std::optional<rank_status>>& all);
 
-/// Calls `f(call)` as the rank's next call. An error of it is told to all ranks.
-template <class T, class F>
-auto collectively(T& transport, const collective_step& step, F&& f)
-    -> std::invoke_result_t<F, const collective_call&> {
-  ZARRPOINT_TRY(call, transport.begin(step));
-  if (result<void> status = check_step(step, transport.size()); !status)
-    return transport.fail(std::move(status).failure().at(rank_list({transport.rank()})));
-  auto done = std::forward<F>(f)(call);
-  if (!done) return transport.fail(std::move(done).failure());
-  if (result<void> sent = transport.end(); !sent) return transport.fail(std::move(sent).failure());
-  return done;
-}
+/// Brings messages from one rank to another.
+class transport {
+ public:
+  virtual ~transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// This rank's next call; refused after a failure.
+  virtual result<collective_call> begin(const collective_step& step) = 0;
+  /// Never waits for the receiver.
+  virtual result<void> send(int to, const collective_call& call, message body) = 0;
+  /// The same of a message that several get; `end` lets go of it.
+  virtual result<void> send_shared(int to, const collective_call& call,
+                                   const std::shared_ptr<const message>& body) = 0;
+  /// Waits until the deadline.
+  virtual result<letter> receive(int from, const collective_call& call) = 0;
+  /// Waits until what was sent is out of hand.
+  virtual result<void> end() = 0;
+  /// Tells all ranks; returns what all get, which is the first failure.
+  virtual error fail(error failure) = 0;
+};
 
-/// The next message of a rank, which must be of the same call.
-template <class T>
-result<message> receive_in(T& transport, int from, const collective_call& call) {
-  ZARRPOINT_TRY(got, transport.receive(from, call));
-  if (got.call != call) return unmatched(from, got.call, transport.rank(), call);
-  return std::move(got.body);
-}
+/// The collectives over a transport. A small handle: copies share it.
+class transport_communicator {
+ public:
+  explicit transport_communicator(std::shared_ptr<transport> over) : over_(std::move(over)) {}
 
-/// P - 1 messages out and as many in; none waits for another.
-template <class T>
-result<std::vector<message>> exchange_over(T& transport, std::vector<message> to_each) {
-  const int size = transport.size(), rank = transport.rank();
-  const collective_step step{collective::exchange};
-  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
-    if (result<void> status = check_messages(step, to_each.size(), size); !status)
-      return std::move(status).failure().at(rank_list({rank}));
-    // Each begins at its right-hand neighbour, so that not all send to the same rank at first.
-    for (int i = 1; i < size; ++i) {
-      const int to = (rank + i) % size;
-      ZARRPOINT_CHECK(transport.send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
-    }
-    for (int i = 1; i < size; ++i) {
-      const int from = (rank + size - i) % size;
-      ZARRPOINT_TRY(body, receive_in(transport, from, call));
-      to_each[static_cast<std::size_t>(from)] = std::move(body);
-    }
-    return std::move(to_each);
-  };
-  return collectively(transport, step, talk);
-}
+  int rank() const { return over_->rank(); }
+  int size() const { return over_->size(); }
 
-/// One message of each rank but the root.
-template <class T>
-result<std::vector<message>> gather_over(T& transport, const collective_step& step, message mine) {
-  const auto talk = [&](const collective_call& call) -> result<std::vector<message>> {
-    std::vector<message> all;
-    if (transport.rank() != step.root) {
-      ZARRPOINT_CHECK(transport.send(step.root, call, std::move(mine)));
-      return all;
-    }
-    all.resize(static_cast<std::size_t>(transport.size()));
-    for (int from = 0; from < transport.size(); ++from) {
-      if (from == step.root) continue;
-      ZARRPOINT_TRY(body, receive_in(transport, from, call));
-      all[static_cast<std::size_t>(from)] = std::move(body);
-    }
-    all[static_cast<std::size_t>(step.root)] = std::move(mine);
-    return all;
-  };
-  return collectively(transport, step, talk);
-}
+  /// P - 1 messages out and as many in; none waits for another.
+  result<std::vector<message>> exchange(std::vector<message> to_each) const;
+  /// One message of each rank but the root.
+  result<std::vector<message>> gather(collective_step step, message mine) const;
+  /// One message of the root to each other rank.
+  result<message> scatter(collective_step step, std::vector<message> to_each) const;
+  /// Down a binomial tree: counted from the root, rank r gets the message from r without its lowest
+  /// bit, and passes it on to r plus each lower power of two.
+  result<message> broadcast(collective_step step, message mine) const;
 
-/// One message of the root to each other rank.
-template <class T>
-result<message> scatter_over(T& transport, const collective_step& step,
-                             std::vector<message> to_each) {
-  const auto talk = [&](const collective_call& call) -> result<message> {
-    if (transport.rank() != step.root) return receive_in(transport, step.root, call);
-    if (result<void> status = check_messages(step, to_each.size(), transport.size()); !status)
-      return std::move(status).failure().at(rank_list({transport.rank()}));
-    for (int to = 0; to < transport.size(); ++to)
-      if (to != step.root)
-        ZARRPOINT_CHECK(transport.send(to, call, std::move(to_each[static_cast<std::size_t>(to)])));
-    return std::move(to_each[static_cast<std::size_t>(step.root)]);
-  };
-  return collectively(transport, step, talk);
-}
-
-/// Down a binomial tree: counted from the root, rank r gets the message from r without its lowest
-/// bit, and passes it on to r plus each lower power of two.
-template <class T>
-result<message> broadcast_over(T& transport, const collective_step& step, message mine) {
-  const auto size = static_cast<unsigned>(transport.size());
-  const auto talk = [&](const collective_call& call) -> result<message> {
-    const auto root = static_cast<unsigned>(step.root);
-    const unsigned place = (static_cast<unsigned>(transport.rank()) + size - root) % size;
-    const auto rank_at = [&](unsigned at) { return static_cast<int>((at + root) % size); };
-    unsigned below = std::bit_ceil(size);
-    if (place != 0) {
-      below = place & (~place + 1);
-      ZARRPOINT_TRY(body, receive_in(transport, rank_at(place - below), call));
-      mine = std::move(body);
-    }
-    // Shared, since a transport may send from where it is, and still be at it after a failure.
-    const auto shared = detail::make_counted<message>(std::move(mine));
-    for (below /= 2; below != 0; below /= 2)
-      if (place + below < size)
-        ZARRPOINT_CHECK(transport.send_shared(rank_at(place + below), call, shared));
-    ZARRPOINT_CHECK(transport.end());
-    return std::move(*shared);
-  };
-  return collectively(transport, step, talk);
-}
+ private:
+  std::shared_ptr<transport> over_;
+};
+static_assert(native_communicator<transport_communicator>);
 
 /// What a transport of bytes puts in front of each message: 28 bytes, and in the same packet the
 /// body when small.

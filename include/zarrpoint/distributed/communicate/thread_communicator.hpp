@@ -5,10 +5,7 @@
 #include <zarrpoint/distributed/communicate/point_to_point.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -18,34 +15,12 @@ struct thread_world_options {
   std::chrono::milliseconds deadline = std::chrono::minutes(10);
 };
 
-namespace detail {
-class thread_group;
-struct thread_transport;
-}  // namespace detail
-
 /// A rank of a `thread_world`: a small handle, which that rank's thread uses.
-class thread_communicator {
- public:
-  int rank() const noexcept { return rank_; }
-  int size() const noexcept;
-
-  result<std::vector<message>> exchange(std::vector<message> to_each) const;
-  result<std::vector<message>> gather(collective_step step, message mine) const;
-  result<message> scatter(collective_step step, std::vector<message> to_each) const;
-  result<message> broadcast(collective_step step, message mine) const;
-
- private:
+class thread_communicator : public detail::transport_communicator {
   friend class thread_world;
-
-  thread_communicator(std::shared_ptr<detail::thread_group> group, int rank)
-      : group_(std::move(group)), rank_(rank) {}
-
-  detail::thread_transport transport() const;
-
-  std::shared_ptr<detail::thread_group> group_;
-  int rank_;
+  explicit thread_communicator(std::shared_ptr<detail::transport> seat)
+      : transport_communicator(std::move(seat)) {}
 };
-static_assert(native_communicator<thread_communicator>);
 
 /// Threads of one process that act as the ranks of a group: for tests and tools.
 class thread_world {
@@ -87,68 +62,5 @@ class thread_world {
   static std::vector<std::optional<error>> run_all(int size, const thread_world_options& options,
                                                    const work& each);
 };
-
-namespace detail {
-
-/// What the threads of a `thread_world` share. A message is moved from the sender to the receiver.
-class thread_group {
- public:
-  thread_group(int size, std::chrono::milliseconds deadline);
-
-  int size() const noexcept { return static_cast<int>(seats_.size()); }
-
-  result<collective_call> begin(int rank, const collective_step& step);
-
-  void end(int rank);
-
-  result<void> send(int from, int to, const collective_call& call, message body);
-
-  result<letter> receive(int rank, int from, const collective_call& call);
-
-  /// The first failure is that of all ranks from now on.
-  error fail(error failure);
-
-  void leave(int rank, std::string how);
-
- private:
-  struct addressed_letter {
-    int from;
-    letter what;
-  };
-  struct seat {
-    std::condition_variable changed;
-    std::deque<addressed_letter> letters;  // in the order in which they came
-    rank_status status;
-    std::chrono::steady_clock::time_point give_up;
-    bool left = false;
-    std::string how_left;
-  };
-
-  void wake_all();
-  error gone(int rank, const collective_call& call) const;
-
-  const std::chrono::milliseconds deadline_;
-  std::mutex mutex_;
-  std::vector<seat> seats_;
-  std::optional<error> failure_;
-};
-
-/// The seat of one thread, as `point_to_point.hpp` wants it.
-struct thread_transport {
-  std::shared_ptr<thread_group> group;
-  int self;
-
-  int rank() const noexcept { return self; }
-  int size() const noexcept { return group->size(); }
-  result<collective_call> begin(const collective_step& step) const;
-  result<void> send(int to, const collective_call& call, message body) const;
-  result<void> send_shared(int to, const collective_call& call,
-                           const std::shared_ptr<const message>& body) const;
-  result<letter> receive(int from, const collective_call& call) const;
-  result<void> end() const;
-  error fail(error failure) const;
-};
-
-}  // namespace detail
 
 }}  // namespace zarrpoint::v0
