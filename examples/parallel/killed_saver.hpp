@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 
 #include <csignal>
 

@@ -18,7 +18,7 @@
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/split_factory.hpp>
-#include <zarrpoint/distributed/state/state_diff.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #if ZARRPOINT_BODIES

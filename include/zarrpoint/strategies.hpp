@@ -12,8 +12,7 @@
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
-#include <zarrpoint/distributed/strategy/zarr_loader.hpp>
-#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/distributed/load/load_bodies.hpp>

@@ -257,8 +257,8 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
       const std::vector<shard_metadata> some = random_tensor(random, key);
       shards.insert(shards.end(), some.begin(), some.end());
     }
-    const std::vector<detail::gathered_shard> held = spread(random, shards, ranks);
-    const detail::shard_table table = detail::make_shard_table(held).value();
+    const std::vector<test_support::gathered_shard> held = spread(random, shards, ranks);
+    const detail::shard_table table = test_support::make_shard_table(held).value();
     detail::distribution how;
     for (int rank = 0; rank < ranks; ++rank)
       how.group_of.push_back(static_cast<int>(pick(random, 0, 2)));
@@ -280,7 +280,7 @@ TEST_CASE("random states: as the rules say, written out, and each shard is store
                       s.range ? s.range->stop : -1,
                       {s.local_shape.begin(), s.local_shape.end()}};
     };
-    for (const detail::gathered_shard& one : held) {
+    for (const test_support::gathered_shard& one : held) {
       known& at = groups[how.group_of[static_cast<std::size_t>(one.rank)]][identity_of(one.shard)];
       at.ranks.insert(one.rank);
       at.has_main = at.has_main || one.shard.replica.is_main();

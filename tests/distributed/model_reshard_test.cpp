@@ -110,8 +110,8 @@ struct leaf_maker {
         from_rank_offsets(std::move(key), {dtype_kind::bfloat16, local}, where).value();
     tensor fused = tensor::make(about.data_spec()).value();
     for (const auto& part : detail::split_shard(about, {0, 2}).value()) {
-      const sharded_tensor one = tensor_of(part->metadata);
-      copy_elements(subview(fused.mutable_view(), selection(part->data)),
+      const sharded_tensor one = tensor_of(part->shard);
+      copy_elements(subview(fused.mutable_view(), selection(part->part)),
                     one.get<tensor>()->view());
     }
     return split_factory(sharded<tensor>::make(about, std::move(fused)).value()).value();

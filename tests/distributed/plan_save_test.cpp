@@ -19,8 +19,8 @@ namespace {
 using namespace zarrpoint;
 using namespace test_support;
 
-detail::save_plan plan_of(const std::vector<detail::gathered_shard>& shards) {
-  const detail::shard_table table = detail::make_shard_table(shards).value();
+detail::save_plan plan_of(const std::vector<test_support::gathered_shard>& shards) {
+  const detail::shard_table table = test_support::make_shard_table(shards).value();
   return detail::plan_save(table, detail::main_shards(table)).value();
 }
 
@@ -59,7 +59,7 @@ void check_cell(const detail::shard_table& table, const planned_tensor& tensor,
 
 TEST_CASE("the cells of a regular grid are its shards, no matter which process holds them") {
   // 48 layers, 128 experts, two halves: golden row 3.
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   for (index_t layer = 0; layer < 48; ++layer) {
     for (index_t expert = 0; expert < 128; ++expert) {
       for (index_t half = 0; half < 2; ++half)
@@ -85,7 +85,7 @@ TEST_CASE("the cells of a regular grid are its shards, no matter which process h
 
 TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end") {
   const auto row = [](const std::vector<index_t>& extents) {
-    std::vector<detail::gathered_shard> out;
+    std::vector<test_support::gathered_shard> out;
     index_t end = 0;
     for (const index_t n : extents) end += n;
     index_t at = 0;
@@ -115,7 +115,7 @@ TEST_CASE("uneven shards are cut evenly while that is cheap, else where they end
 }
 
 TEST_CASE("a cell in flat pieces is written by the process of the first that has elements") {
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   const auto piece = [&](int rank, flat_range range) {
     shards.push_back({rank,
                       {.key = "m",
@@ -148,7 +148,7 @@ TEST_CASE("no two processes write one object, and every element is in one: rando
       shards.insert(shards.end(), some.begin(), some.end());
     }
     const detail::shard_table table =
-        detail::make_shard_table(spread(random, shards, ranks)).value();
+        test_support::make_shard_table(spread(random, shards, ranks)).value();
     const detail::save_plan plan = detail::plan_save(table, detail::main_shards(table)).value();
     REQUIRE(plan.tensors.size() == 3);
     for (const planned_tensor& tensor : plan.tensors) {
@@ -202,7 +202,8 @@ TEST_CASE("no two processes write one object, however wrong the shards are") {
       n += pick(random, 0, 20) == 0 ? (pick(random, 0, 1) == 0 ? INT64_MAX / 2 : -INT64_MAX / 2)
                                     : pick(random, -4, 4);
     }
-    const detail::shard_table table = detail::make_shard_table(spread(random, shards, 5)).value();
+    const detail::shard_table table =
+        test_support::make_shard_table(spread(random, shards, 5)).value();
     const auto plan = detail::plan_save(table, detail::main_shards(table), {.max_cells = 10000});
     if (!plan) {
       ++refused;
@@ -228,12 +229,12 @@ TEST_CASE("flat pieces that leave a hole, overlap or leave the shard are not ass
                                                 {{0, 7}},
                                                 {{-1, 6}},
                                                 {{INT64_MIN, INT64_MAX}}}) {
-    std::vector<detail::gathered_shard> shards;
+    std::vector<test_support::gathered_shard> shards;
     for (const flat_range& range : ranges) {
       shards.push_back({static_cast<int>(shards.size()), irregular("m", {6}, {{0}, {6}})});
       shards.back().shard.range = range;
     }
-    const detail::shard_table table = detail::make_shard_table(shards).value();
+    const detail::shard_table table = test_support::make_shard_table(shards).value();
     const auto plan = detail::plan_save(table, detail::main_shards(table));
     REQUIRE_FALSE(plan);
     CHECK(plan.failure().message.find("shard [0:6]") != std::string::npos);
@@ -241,11 +242,11 @@ TEST_CASE("flat pieces that leave a hole, overlap or leave the shard are not ass
 }
 
 TEST_CASE("uneven shards that make too many cells are refused before any is made") {
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   for (index_t i = 0; i < 2000; ++i)  // a diagonal: boundaries cross in 2000 x 2000 places
     shards.push_back(
         {0, irregular("w", {4000003, 4000003}, {{i * 2000 + i % 3, i * 1999}, {1, 1}})});
-  const detail::shard_table table = detail::make_shard_table(shards).value();
+  const detail::shard_table table = test_support::make_shard_table(shards).value();
   const auto plan = detail::plan_save(table, detail::main_shards(table), {.max_cells = 1000000});
   REQUIRE_FALSE(plan);
   CHECK(plan.failure().code == errc::resource_limit);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
-#include <zarrpoint/distributed/state/state_diff.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"

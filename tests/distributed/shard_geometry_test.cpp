@@ -168,32 +168,4 @@ TEST_CASE("the boxes of a flat range are its elements, in order, and 2 * rank - 
   CHECK(most == 7);
 }
 
-TEST_CASE("shards are ordered by key, offset and range, the same everywhere") {
-  shard_metadata a = flat_layer();
-  shard_metadata b = a;
-  CHECK(detail::id_of(a) == detail::id_of(b));
-  CHECK(std::is_eq(detail::compare_shards(a, b)));
-  const auto expect_less = [](const shard_metadata& x, const shard_metadata& y) {
-    CHECK(std::is_lt(detail::compare_shards(x, y)));
-    CHECK(std::is_gt(detail::compare_shards(y, x)));
-    CHECK(detail::id_of(x) < detail::id_of(y));
-    CHECK(detail::id_of(y) > detail::id_of(x));
-  };
-  b.replica = 3;
-  CHECK(detail::id_of(a) == detail::id_of(b));  // a replica of the same
-  b.range = flat_range{5, 10};
-  expect_less(a, b);
-  b.range = flat_range{6, 7};
-  expect_less(a, b);
-  b.range.reset();
-  expect_less(b, a);
-  b.global_offset = {3, 10, 0};  // numbers, not text
-  expect_less(a, b);
-  b.global_offset = {3, 2};
-  expect_less(b, a);
-  a.key = "K\x7f";
-  b.key = "K\xc3\xa9";  // code points, as bytes without a sign
-  expect_less(a, b);
-}
-
 }  // namespace shard_geometry_test

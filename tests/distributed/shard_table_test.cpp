@@ -64,8 +64,9 @@ TEST_CASE("what is empty is not a main shard to be stored") {
   shard_metadata no_extent = flat_irregular;
   no_extent.local_shape = {0};
   no_extent.range.reset();
-  const detail::shard_table table =
-      detail::make_shard_table({{{0, no_range}, {1, no_extent}}}).value();
+  detail::shard_table table;
+  table.add(0, no_range).value();
+  table.add(1, no_extent).value();
   CHECK(table.is_empty(0));
   CHECK(table.is_empty(1));
   CHECK(detail::main_shards(table).empty());

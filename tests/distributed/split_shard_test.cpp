@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/distributed/shard/narrow.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
-#include <zarrpoint/distributed/shard/split_shard.hpp>
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 namespace split_shard_test {
 
 using namespace zarrpoint;
-using parts = std::vector<std::optional<detail::shard_part>>;
+using parts = std::vector<std::optional<narrowed>>;
 
 shard_metadata fused(const dims& local, const sharding& where,
                      std::optional<flat_range> range = {}) {
@@ -26,28 +26,28 @@ TEST_CASE("golden 20: the parts of all processes come first in the global tensor
   const shard_metadata whole = fused({4, 3}, {.offsets = {{0, 1, 2}}, .replica = {0, 1}});
   const parts split = detail::split_shard(whole, {}).value();
   REQUIRE(split.size() == 2);
-  for (const std::optional<detail::shard_part>& part : split) {
-    CHECK(part->metadata.check());
-    CHECK(part->metadata.key == "mlp.fc1");
-    CHECK(part->metadata.local_shape == dims{2, 3});
-    CHECK(part->metadata.global_shape == dims{8, 3});
-    CHECK(*part->metadata.fragmentation == dims{4, 1});
-    CHECK(part->metadata.replica == replica_id{0, 1});
+  for (const std::optional<narrowed>& part : split) {
+    CHECK(part->shard.check());
+    CHECK(part->shard.key == "mlp.fc1");
+    CHECK(part->shard.local_shape == dims{2, 3});
+    CHECK(part->shard.global_shape == dims{8, 3});
+    CHECK(*part->shard.fragmentation == dims{4, 1});
+    CHECK(part->shard.replica == replica_id{0, 1});
   }
-  CHECK(split[0]->metadata.global_offset == dims{2, 0});
-  CHECK(split[1]->metadata.global_offset == dims{6, 0});
-  CHECK(split[0]->data == box{{0, 0}, {2, 3}});
-  CHECK(split[1]->data == box{{2, 0}, {2, 3}});
+  CHECK(split[0]->shard.global_offset == dims{2, 0});
+  CHECK(split[1]->shard.global_offset == dims{6, 0});
+  CHECK(split[0]->part == box{{0, 0}, {2, 3}});
+  CHECK(split[1]->part == box{{2, 0}, {2, 3}});
 }
 
 TEST_CASE("golden 21, 22: a flat range is divided where the parts meet") {
   const auto ranges = [](const dims& local, const sharding& where, flat_range range) {
     std::string text;
-    for (const std::optional<detail::shard_part>& part :
+    for (const std::optional<narrowed>& part :
          detail::split_shard(fused(local, where, range), {}).value())
-      text +=
-          part ? to_string(*part->metadata.range) + "@" + std::to_string(part->data.offset[0]) + " "
-               : "- ";
+      text += part
+                  ? to_string(*part->shard.range) + "@" + std::to_string(part->part.offset[0]) + " "
+                  : "- ";
     return text;
   };
   const sharding second{.offsets = {{0, 1, 2}}};
@@ -63,12 +63,12 @@ TEST_CASE("prepended axes, other axes, more parts and irregular shards split too
   const parts split = detail::split_shard(fused({4, 6}, layers), {.axis = 1, .parts = 3}).value();
   REQUIRE(split.size() == 3);
   for (index_t i = 0; i < 3; ++i) {
-    const detail::shard_part& part = *split[static_cast<std::size_t>(i)];
-    CHECK(part.metadata.check());
-    CHECK(part.metadata.global_shape == dims{6, 4, 18});
-    CHECK(part.metadata.global_offset == dims{2, 0, 2 + 6 * i});
-    CHECK(*part.metadata.fragmentation == dims{6, 1, 9});
-    CHECK(part.data == box{{0, 2 * i}, {4, 2}});
+    const narrowed& part = *split[static_cast<std::size_t>(i)];
+    CHECK(part.shard.check());
+    CHECK(part.shard.global_shape == dims{6, 4, 18});
+    CHECK(part.shard.global_offset == dims{2, 0, 2 + 6 * i});
+    CHECK(*part.shard.fragmentation == dims{6, 1, 9});
+    CHECK(part.part == box{{0, 2 * i}, {4, 2}});
   }
 
   shard_metadata irregular = fused({6}, {});
@@ -76,13 +76,13 @@ TEST_CASE("prepended axes, other axes, more parts and irregular shards split too
   irregular.global_shape = {10};
   irregular.global_offset = {4};
   const parts uneven = detail::split_shard(irregular, {}).value();
-  CHECK(uneven[0]->metadata.global_offset == dims{2});
-  CHECK(uneven[1]->metadata.global_offset == dims{7});
-  CHECK(uneven[1]->metadata.check());
+  CHECK(uneven[0]->shard.global_offset == dims{2});
+  CHECK(uneven[1]->shard.global_offset == dims{7});
+  CHECK(uneven[1]->shard.check());
 
   const parts empty = detail::split_shard(fused({0, 3}, {}), {}).value();
-  CHECK(empty[1]->metadata.check());
-  CHECK(empty[1]->metadata.local_shape == dims{0, 3});
+  CHECK(empty[1]->shard.check());
+  CHECK(empty[1]->shard.local_shape == dims{0, 3});
 }
 
 TEST_CASE("what cannot be split is refused") {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/state/state_diff.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 
 #include <doctest/doctest.h>
 

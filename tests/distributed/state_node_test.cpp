@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

@@ -21,8 +21,8 @@ using namespace zarrpoint;
 using namespace test_support;
 
 /// Of `count` processes each with the fragment of its number.
-std::vector<detail::gathered_shard> row(index_t count, const std::string& key = "w") {
-  std::vector<detail::gathered_shard> out;
+std::vector<test_support::gathered_shard> row(index_t count, const std::string& key = "w") {
+  std::vector<test_support::gathered_shard> out;
   for (index_t i = 0; i < count; ++i)
     out.push_back({static_cast<int>(i),
                    {.key = key,
@@ -34,9 +34,10 @@ std::vector<detail::gathered_shard> row(index_t count, const std::string& key = 
   return out;
 }
 
-std::string problems(const std::vector<detail::gathered_shard>& shards,
+std::string problems(const std::vector<test_support::gathered_shard>& shards,
                      const std::vector<detail::gathered_object>& objects = {}) {
-  const auto status = detail::validate_sharding(detail::make_shard_table(shards).value(), objects);
+  const auto status =
+      detail::validate_sharding(test_support::make_shard_table(shards).value(), objects);
   if (status) return "";
   CHECK(status.failure().code == errc::invalid_argument);
   return status.failure().message;
@@ -51,10 +52,10 @@ bool has(const std::string& text, const std::string& part) {
 }
 
 /// Whether the main replicas hold each element once, element by element.
-bool holds_each_once(const std::vector<detail::gathered_shard>& shards) {
+bool holds_each_once(const std::vector<test_support::gathered_shard>& shards) {
   const dims& global = shards.front().shard.global_shape;
   std::vector<int> counts(static_cast<std::size_t>(element_count(global).value()), 0);
-  for (const detail::gathered_shard& one : shards) {
+  for (const test_support::gathered_shard& one : shards) {
     const box part = one.shard.global_box();
     const flat_range range =
         one.shard.range.value_or(flat_range{0, element_count(part.shape).value()});
@@ -77,9 +78,9 @@ bool holds_each_once(const std::vector<detail::gathered_shard>& shards) {
 }  // namespace
 
 TEST_CASE("VAL-2: overlap, hole, disagreement, objects: all of it at once, in the order of keys") {
-  std::vector<detail::gathered_shard> shards = row(4, "b");
+  std::vector<test_support::gathered_shard> shards = row(4, "b");
   shards.erase(shards.begin() + 2);
-  std::vector<detail::gathered_shard> other = row(3, "a");
+  std::vector<test_support::gathered_shard> other = row(3, "a");
   other[1].shard.type = dtype_kind::bfloat16;
   other[2].shard.global_shape = {16};
   other[2].shard.fragmentation = dims{4};
@@ -105,7 +106,7 @@ TEST_CASE("VAL-2: overlap, hole, disagreement, objects: all of it at once, in th
 }
 
 TEST_CASE("golden rows 29 to 31: a hole, two main replicas, kinds that differ, odd offsets") {
-  std::vector<detail::gathered_shard> shards = row(2);
+  std::vector<test_support::gathered_shard> shards = row(2);
   CHECK(problems(shards).empty());
   shards[1].shard.replica = 1;
   has(problems(shards), "1 of 2 shards have no main replica: [4:8]");
@@ -139,7 +140,7 @@ TEST_CASE("golden rows 29 to 31: a hole, two main replicas, kinds that differ, o
 
   // Two cells without extent: there is nothing to be stored, and nothing is missing.
   shards = row(2);
-  for (detail::gathered_shard& one : shards) {
+  for (test_support::gathered_shard& one : shards) {
     one.shard.local_shape = {0};
     one.shard.global_shape = {0};
     one.shard.global_offset = {0};
@@ -148,7 +149,7 @@ TEST_CASE("golden rows 29 to 31: a hole, two main replicas, kinds that differ, o
 }
 
 TEST_CASE("FLT-4: flat pieces that leave gaps in a shard, and shards that are wholly missing") {
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   for (int rank = 0; rank < 8; ++rank) {
     shards.push_back({rank, row(6)[static_cast<std::size_t>(rank < 3 ? 0 : rank - 2)].shard});
     shard_metadata& shard = shards.back().shard;
@@ -160,7 +161,7 @@ TEST_CASE("FLT-4: flat pieces that leave gaps in a shard, and shards that are wh
   }
   CHECK(problems(shards).empty());
   const auto without = [&](int rank) {
-    std::vector<detail::gathered_shard> out = shards;
+    std::vector<test_support::gathered_shard> out = shards;
     out.erase(out.begin() + rank);
     return problems(out);
   };
@@ -171,7 +172,7 @@ TEST_CASE("FLT-4: flat pieces that leave gaps in a shard, and shards that are wh
 }
 
 TEST_CASE("golden row 32: flat ranges that overlap; a shard with no main replica at all") {
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   for (int rank = 0; rank < 2; ++rank) {
     shards.push_back({rank, row(1)[0].shard});
     shards.back().shard.local_shape = {6};
@@ -180,7 +181,7 @@ TEST_CASE("golden row 32: flat ranges that overlap; a shard with no main replica
   }
   has(problems(shards),
       "elements [2:4] of shard [0:6] are in two flat ranges, of processes 0 and 1");
-  for (detail::gathered_shard& one : shards) one.shard.replica = 1;
+  for (test_support::gathered_shard& one : shards) one.shard.replica = 1;
   has(problems(shards), "no process has a main replica of any element");
 }
 
@@ -243,7 +244,7 @@ TEST_CASE("random layouts, whole and damaged, are judged as counting each elemen
     }
     bool sound = true;
     for (const shard_metadata& each : shards) sound = sound && each.check().has_value();
-    const std::vector<detail::gathered_shard> placed = spread(random, shards, 6);
+    const std::vector<test_support::gathered_shard> placed = spread(random, shards, 6);
     const bool expected = sound && holds_each_once(placed);
     ++(expected ? good : bad);
     const std::string text = problems(placed);
@@ -288,7 +289,7 @@ TEST_CASE("what processes lie in their messages does no harm; what passes can be
 }
 
 TEST_CASE("messages stay short, however much is wrong; all boxes may overlap") {
-  std::vector<detail::gathered_shard> shards;
+  std::vector<test_support::gathered_shard> shards;
   for (int i = 0; i < 3000; ++i) {
     shard_metadata one = row(1)[0].shard;
     one.key = "k" + std::to_string(i % 100);

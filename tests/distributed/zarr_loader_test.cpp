@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/strategy/zarr_loader.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

@@ -3,7 +3,7 @@
 #include <zarrpoint/array/group.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
-#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

@@ -97,11 +97,23 @@ inline std::vector<shard_metadata> random_tensor(random_source& random, const st
   return flat;
 }
 
+/// A shard and the process that holds it.
+struct gathered_shard {
+  int rank = 0;
+  shard_metadata shard;
+};
+
+/// The shards of all processes in a table.
+inline result<detail::shard_table> make_shard_table(const std::vector<gathered_shard>& shards) {
+  detail::shard_table out;
+  for (const gathered_shard& one : shards) ZARRPOINT_CHECK(out.add(one.rank, one.shard));
+  return out;
+}
+
 /// Gives shards and some replicas to random processes.
-inline std::vector<detail::gathered_shard> spread(random_source& random,
-                                                  const std::vector<shard_metadata>& shards,
-                                                  int ranks) {
-  std::vector<detail::gathered_shard> out;
+inline std::vector<gathered_shard> spread(random_source& random,
+                                          const std::vector<shard_metadata>& shards, int ranks) {
+  std::vector<gathered_shard> out;
   for (shard_metadata one : shards) {
     out.push_back({static_cast<int>(pick(random, 0, ranks - 1)), one});
     for (index_t copy = pick(random, 0, 2); copy > 0; --copy) {

@@ -444,7 +444,10 @@ class group_load_operation {
           if (i >= tensors_.size()) return read_object(objects_[i - tensors_.size()]);
           sharded_tensor& tensor = tensors_[i];
           ZARRPOINT_TRY(there, stored(tensor.key()));
-          ZARRPOINT_CHECK(load_shard(*there, tensor).at("load " + in_quotes(tensor.key())));
+          ZARRPOINT_CHECK(
+              tensor.init_data(resource_of(group_.how)).at("load " + in_quotes(tensor.key())));
+          ZARRPOINT_CHECK(
+              fill_shard({*checkpoint_.shards, *there, options_.padding}, tensor, group_.how));
           const std::uint64_t read = byte_count(tensor.metadata().data_spec()).value_or(0);
           bytes += read;
           meter.add(tensor.key(), read);
@@ -453,16 +456,6 @@ class group_load_operation {
         {.stop = group_.how.stop}));
     report_.bytes_read = bytes;
     return {};
-  }
-
-  result<void> load_shard(const stored_tensor& there, sharded_tensor& tensor) {
-    ZARRPOINT_CHECK(tensor.init_data(resource_of(group_.how)));
-    return tensor.fill(
-        [&](const box& part, const mutable_host_view& into) {
-          return read_part_of_shard({*checkpoint_.shards, there, options_.padding},
-                                    tensor.metadata(), part, into);
-        },
-        group_.how, unit_of(there));
   }
 
   result<void> read_object(sharded_object& object) {

@@ -42,8 +42,8 @@ ZARRPOINT_INLINE void once_plan::add_regions() {
     id.type(about.type);
     id.shape(about.global_shape);
     // In the order of their places, in which neighbours have different readers.
-    const std::uint64_t place = place_of(table.offset(i), table.form(i));
-    for (unsigned shift = 64; shift > 0; shift -= 4) id.number((place >> (shift - 4)) & 15);
+    const std::uint64_t first = first_element(table.offset(i), table.form(i));
+    for (unsigned shift = 64; shift > 0; shift -= 4) id.number((first >> (shift - 4)) & 15);
     id.shape(about.global_offset);
     id.shape(about.local_shape);
     id.flag(about.range.has_value());
@@ -156,18 +156,10 @@ ZARRPOINT_INLINE host_view once_plan::wanted_of(const shared_request& one,
   return subview(all, selection(relative_to(about.global_box(), part_of(holder))));
 }
 
-ZARRPOINT_INLINE box once_plan::part_of(const shared_request::holder& holder) const {
-  return regions_.wanted(asked_, holder.entry);
-}
-
 ZARRPOINT_INLINE tensor_spec once_plan::spec_of(const shared_request::holder& holder) const {
   if (!is_cut(holder)) return regions_.table.metadata(holder.entry).data_spec();
   return {regions_.table.form(holder.entry).type, part_of(holder).shape};
 }
-
-ZARRPOINT_INLINE once_reader::once_reader(const process_group& group, const sharded_reader& reader,
-                                          once_options options)
-    : group_(group), reader_(reader), options_(std::move(options)) {}
 
 ZARRPOINT_INLINE result<std::uint64_t> once_reader::read(std::vector<sharded_tensor>& tensors,
                                                          std::vector<sharded_object>& objects) {
@@ -422,10 +414,7 @@ ZARRPOINT_INLINE result<void> once_reader::read_alone(const shared_request& one,
                                                       const sharded_tensor& tensor) const {
   const stored_tensor* const stored = find_by_key(reader_.tensors(), tensor.key());
   ZARRPOINT_TRY(target, target_of(one.reader, tensor));
-  const auto read = [&](const box& part, const mutable_host_view& into) -> result<void> {
-    return read_part_of_shard({reader_, *stored, options_.padding}, target.metadata(), part, into);
-  };
-  return target.fill(read, group_.how, unit_of(*stored)).at("load " + in_quotes(tensor.key()));
+  return fill_shard({reader_, *stored, options_.padding}, target, group_.how);
 }
 
 ZARRPOINT_INLINE result<void> once_reader::read_region(const shared_request& one,

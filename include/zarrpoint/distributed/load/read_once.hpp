@@ -91,7 +91,9 @@ class once_plan {
   /// The elements that a holder wants, as they are sent.
   tensor_spec spec_of(const shared_request::holder& holder) const;
   /// Where they lie in the global tensor, if the region is cut.
-  box part_of(const shared_request::holder& holder) const;
+  box part_of(const shared_request::holder& holder) const {
+    return regions_.wanted(asked_, holder.entry);
+  }
   /// The same of a region that is in memory, all of it.
   host_view wanted_of(const shared_request& one, const shared_request::holder& holder,
                       const std::byte* region) const;
@@ -126,7 +128,8 @@ struct round_read {
 
 class once_reader {
  public:
-  once_reader(const process_group& group, const sharded_reader& reader, once_options options);
+  once_reader(const process_group& group, const sharded_reader& reader, once_options options)
+      : group_(group), reader_(reader), options_(std::move(options)) {}
 
   /// Fills all tensors and objects; the bytes of elements that this process read. Collective.
   result<std::uint64_t> read(std::vector<sharded_tensor>& tensors,

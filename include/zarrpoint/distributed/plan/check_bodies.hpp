@@ -13,10 +13,6 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // --------------------------------------------------------------------------- validate_sharding.hpp
 
-ZARRPOINT_INLINE tiling_checker::tiling_checker(const shard_table& table,
-                                                sharding_problems& problems)
-    : table_(table), problems_(problems) {}
-
 ZARRPOINT_INLINE std::vector<std::uint32_t> tiling_checker::join_ranges(
     const shard_form& form, std::span<const sorted_shard> mains) {
   std::vector<std::uint32_t> out;
@@ -24,7 +20,8 @@ ZARRPOINT_INLINE std::vector<std::uint32_t> tiling_checker::join_ranges(
   for (std::size_t begin = 0; begin < mains.size();) {
     const std::uint32_t first = mains[begin].shard;
     std::size_t end = begin + 1;
-    while (form.is_flat && end < mains.size() && mains[end].place == mains[begin].place &&
+    while (form.is_flat && end < mains.size() &&
+           mains[end].first_element == mains[begin].first_element &&
            std::ranges::equal(table_.local_shape(mains[end].shard), table_.local_shape(first)))
       ++end;
     if (form.is_flat) check_ranges(form, mains.subspan(begin, end - begin));
@@ -199,15 +196,7 @@ ZARRPOINT_INLINE bool tiling_checker::count_cells(const shard_form& form, axis_c
     if (counts[cell] != 0) continue;
     ++missing;
     if (holes.size() == sharding_problems::max_named) continue;
-    box hole{dims(rank, 0), dims(rank, 0)};
-    for (std::size_t axis = rank, rest = cell; axis-- > 0;) {
-      const std::vector<index_t>& places = cuts.of(axis);
-      const std::size_t at = rest % (places.size() - 1);
-      rest /= places.size() - 1;
-      hole.offset[axis] = places[at];
-      hole.shape[axis] = places[at + 1] - places[at];
-    }
-    holes.push_back(to_string(hole));
+    holes.push_back(to_string(cuts.cell(cell)));
   }
   note_holes(form, holes, missing, cells, "parts between the boundaries of shards");
   return true;

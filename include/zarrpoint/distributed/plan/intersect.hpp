@@ -27,8 +27,12 @@ class box_list {
 
   std::size_t rank() const noexcept { return rank_; }
   std::size_t size() const noexcept { return size_; }
-  index_t begin(std::size_t i, std::size_t axis) const noexcept;
-  index_t end(std::size_t i, std::size_t axis) const noexcept;
+  index_t begin(std::size_t i, std::size_t axis) const noexcept {
+    return bounds_[2 * (i * rank_ + axis)];
+  }
+  index_t end(std::size_t i, std::size_t axis) const noexcept {
+    return bounds_[2 * (i * rank_ + axis) + 1];
+  }
   bool empty(std::size_t i) const noexcept;
   box at(std::size_t i) const;
 
@@ -36,15 +40,6 @@ class box_list {
   std::size_t rank_ = 0;
   std::size_t size_ = 0;
   std::vector<index_t> bounds_;
-};
-
-/// A stored box and a wanted one that have elements in common.
-struct overlap {
-  std::uint32_t stored = 0;
-  std::uint32_t wanted = 0;
-  box part;
-
-  friend bool operator==(const overlap&, const overlap&) = default;
 };
 
 /// Where boxes begin and end along each axis: sorted, each once. What is sorted already is dropped
@@ -56,6 +51,8 @@ class axis_cuts {
   void add(std::size_t axis, index_t from, index_t to);
   /// The boundaries along an axis; to be asked when all are there.
   const std::vector<index_t>& of(std::size_t axis);
+  /// The box between boundaries along all axes that has that number in row-major order.
+  box cell(std::size_t number);
 
  private:
   void sort(std::size_t axis);
@@ -224,11 +221,5 @@ void for_each_overlap(const box_list& stored, const box_list& wanted, Found foun
   ZARRPOINT_ASSERT(stored.rank() == wanted.rank());
   detail::box_sweep<Found>(stored, wanted, found).run();
 }
-
-/// What stored and wanted boxes have in common, by the wanted ones and then the stored.
-std::vector<overlap> intersect(const box_list& stored, const box_list& wanted);
-
-/// The same for boxes of one rank that are not packed.
-std::vector<overlap> intersect(std::span<const box> stored, std::span<const box> wanted);
 
 }}}  // namespace zarrpoint::v0::detail

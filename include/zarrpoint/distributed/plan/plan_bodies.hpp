@@ -67,7 +67,8 @@ class shard_distributor {
   /// What tells shards apart: the key, the offset, the flat range; and the shape, since an empty
   /// shard may be at the offset of another.
   std::strong_ordering compare(const sorted_shard& a, const sorted_shard& b) const {
-    if (const auto order = std::tie(a.key, a.place, a.start) <=> std::tie(b.key, b.place, b.start);
+    if (const auto order =
+            std::tie(a.key, a.first_element, a.start) <=> std::tie(b.key, b.first_element, b.start);
         std::is_neq(order))
       return order;
     const auto x = table_.range(a.shard);
@@ -89,7 +90,8 @@ class shard_distributor {
     for (std::uint32_t i = 0; i < table_.size(); ++i) {
       const auto range = table_.range(i);
       entries_.push_back({keys_.key_of[table_.form_number(i)], i,
-                          place_of(table_.offset(i), table_.form(i)), range ? range->start : 0});
+                          first_element(table_.offset(i), table_.form(i)),
+                          range ? range->start : 0});
     }
     std::sort(entries_.begin(), entries_.end(), [&](const sorted_shard& a, const sorted_shard& b) {
       if (const int x = group(a.shard), y = group(b.shard); x != y) return x < y;
@@ -232,7 +234,7 @@ class save_planner {
     std::size_t end = first + 1;
     if (!table_.form(shards[first].shard).is_flat) return end;
     const auto shape = table_.local_shape(shards[first].shard);
-    while (end < shards.size() && shards[end].place == shards[first].place &&
+    while (end < shards.size() && shards[end].first_element == shards[first].first_element &&
            std::ranges::equal(shape, table_.local_shape(shards[end].shard)))
       ++end;
     return end;
@@ -427,20 +429,6 @@ ZARRPOINT_INLINE box write_grid::cell(index_t index) const {
   }
   return out;
 }
-
-namespace detail {
-
-ZARRPOINT_INLINE std::span<const planned_cell> save_plan::cells_of(
-    const planned_tensor& tensor) const {
-  return std::span(cells).subspan(tensor.first_cell, tensor.cells);
-}
-
-ZARRPOINT_INLINE std::span<const cell_source> save_plan::sources_of(
-    const planned_cell& cell) const {
-  return std::span(sources).subspan(cell.first_source, cell.sources);
-}
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<void> write_grid::check() const {
   if (cell_shape.rank() != shape.rank() || (!edges.empty() && edges.size() != shape.rank()))
@@ -829,17 +817,7 @@ class region_cutter {
       cells *= along;
     }
     std::vector<box> out;
-    for (std::size_t i = 0; i < cells; ++i) {
-      box& cell = out.emplace_back(all);
-      std::size_t rest = i;
-      for (std::size_t axis = unit_.rank(); axis-- > 0;) {
-        const std::vector<index_t>& of = cuts.of(axis);
-        const std::size_t k = rest % (of.size() - 1);
-        rest /= of.size() - 1;
-        cell.offset[axis] = of[k];
-        cell.shape[axis] = of[k + 1] - of[k];
-      }
-    }
+    for (std::size_t i = 0; i < cells; ++i) out.push_back(cuts.cell(i));
     return out;
   }
 

@@ -76,8 +76,12 @@ struct save_plan {
   std::vector<planned_cell> cells{};      ///< those of a tensor in row-major order, and pieces
   std::vector<cell_source> sources{};     ///< the flat pieces of a shard in their order
 
-  std::span<const planned_cell> cells_of(const planned_tensor& tensor) const;
-  std::span<const cell_source> sources_of(const planned_cell& cell) const;
+  std::span<const planned_cell> cells_of(const planned_tensor& tensor) const {
+    return std::span(cells).subspan(tensor.first_cell, tensor.cells);
+  }
+  std::span<const cell_source> sources_of(const planned_cell& cell) const {
+    return std::span(sources).subspan(cell.first_source, cell.sources);
+  }
   friend bool operator==(const save_plan&, const save_plan&) = default;
 };
 
@@ -89,8 +93,6 @@ void split_pieces(save_plan& plan);
 /// sources, and the cells for which it sends flat pieces with those pieces only. Errors:
 /// `invalid_argument` for a process that is not below `ranks`.
 result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks);
-
-planned_tensor read_tensor(wire_reader& from);
 
 /// A plan, or the part of a process, as a message.
 std::vector<std::byte> encode_plan(const save_plan& plan);

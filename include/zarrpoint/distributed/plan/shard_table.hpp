@@ -33,7 +33,9 @@ struct shard_form {
   std::size_t rank() const noexcept { return global_shape.size(); }
   std::size_t local_rank() const noexcept { return rank() - prepended_axes; }
   /// How many numbers a shard of this form has of its own.
-  std::size_t width() const noexcept;
+  std::size_t width() const noexcept {
+    return rank() + (is_regular ? 0 : local_rank()) + replica_parts + (is_flat ? 2 : 0);
+  }
   friend bool operator==(const shard_form&, const shard_form&) = default;
 };
 
@@ -64,8 +66,12 @@ class shard_table {
   const shard_form& form(std::size_t i) const noexcept { return forms_[records_[i].form]; }
 
   /// All numbers of its own, see `append`.
-  std::span<const index_t> numbers(std::size_t i) const noexcept;
-  std::span<const index_t> offset(std::size_t i) const noexcept;
+  std::span<const index_t> numbers(std::size_t i) const noexcept {
+    return {numbers_.data() + records_[i].first, form(i).width()};
+  }
+  std::span<const index_t> offset(std::size_t i) const noexcept {
+    return {numbers_.data() + records_[i].first, form(i).rank()};
+  }
   /// Without the prepended axes.
   std::span<const index_t> local_shape(std::size_t i) const noexcept;
   std::span<const index_t> replica(std::size_t i) const noexcept;
@@ -94,15 +100,6 @@ class shard_table {
   std::unordered_map<int, std::uint32_t> counts_;              // shards of each process
 };
 
-/// A shard and the process that holds it.
-struct gathered_shard {
-  int rank = 0;
-  shard_metadata shard;
-};
-
-/// The shards of all processes in a table. Errors: those of `shard_table::add`.
-result<shard_table> make_shard_table(std::span<const gathered_shard> shards);
-
 /// The forms in the order of their keys, and for each form the number of its key in that order.
 struct key_order {
   std::vector<std::uint32_t> forms;
@@ -116,18 +113,18 @@ struct key_order {
 struct sorted_shard {
   std::uint32_t key = 0;
   std::uint32_t shard = 0;
-  std::uint64_t place = 0;  ///< the row-major number of its first element
-  index_t start = 0;        ///< of its flat range
+  std::uint64_t first_element = 0;  ///< its row-major number
+  index_t start = 0;                ///< of its flat range
 
   friend bool operator<(const sorted_shard& a, const sorted_shard& b) noexcept {
     if (a.key != b.key) return a.key < b.key;
-    if (a.place != b.place) return a.place < b.place;
+    if (a.first_element != b.first_element) return a.first_element < b.first_element;
     return a.start != b.start ? a.start < b.start : a.shard < b.shard;
   }
 };
 
 /// The row-major number of an offset within a tensor; unsigned, since it may lie outside of it.
-std::uint64_t place_of(std::span<const index_t> offset, const shard_form& form) noexcept;
+std::uint64_t first_element(std::span<const index_t> offset, const shard_form& form) noexcept;
 
 std::vector<sorted_shard> sort_shards(const shard_table& table, const key_order& keys,
                                       std::span<const std::uint32_t> chosen);

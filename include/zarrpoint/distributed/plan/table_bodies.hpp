@@ -14,21 +14,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // --------------------------------------------------------------------------------- shard_table.hpp
 
-ZARRPOINT_INLINE std::size_t shard_form::width() const noexcept {
-  return rank() + (is_regular ? 0 : local_rank()) + replica_parts + (is_flat ? 2 : 0);
-}
-
 ZARRPOINT_INLINE void shard_table::reserve(std::size_t shards, std::size_t numbers) {
   records_.reserve(shards);
   numbers_.reserve(numbers);
-}
-
-ZARRPOINT_INLINE std::span<const index_t> shard_table::numbers(std::size_t i) const noexcept {
-  return {numbers_.data() + records_[i].first, form(i).width()};
-}
-
-ZARRPOINT_INLINE std::span<const index_t> shard_table::offset(std::size_t i) const noexcept {
-  return {numbers_.data() + records_[i].first, form(i).rank()};
 }
 
 ZARRPOINT_INLINE std::span<const index_t> shard_table::local_shape(std::size_t i) const noexcept {
@@ -71,12 +59,6 @@ ZARRPOINT_INLINE box shard_table::global_box(std::size_t i) const {
   return out;
 }
 
-ZARRPOINT_INLINE result<shard_table> make_shard_table(std::span<const gathered_shard> shards) {
-  shard_table out;
-  for (const gathered_shard& one : shards) ZARRPOINT_CHECK(out.add(one.rank, one.shard));
-  return out;
-}
-
 ZARRPOINT_INLINE std::size_t hash_of(const shard_form& form) noexcept {
   std::size_t h = std::hash<std::string_view>{}(form.key);
   const auto mix = [&](std::uint64_t x) {
@@ -103,8 +85,8 @@ ZARRPOINT_INLINE key_order::key_order(const std::vector<shard_form>& all) : key_
   }
 }
 
-ZARRPOINT_INLINE std::uint64_t place_of(std::span<const index_t> offset,
-                                        const shard_form& form) noexcept {
+ZARRPOINT_INLINE std::uint64_t first_element(std::span<const index_t> offset,
+                                             const shard_form& form) noexcept {
   std::uint64_t place = 0;
   for (std::size_t axis = 0; axis < form.rank(); ++axis)
     place = place * static_cast<std::uint64_t>(std::max<index_t>(form.global_shape[axis], 1)) +
@@ -119,8 +101,8 @@ ZARRPOINT_INLINE std::vector<sorted_shard> sort_shards(const shard_table& table,
   out.reserve(chosen.size());
   for (const std::uint32_t i : chosen) {
     const auto range = table.range(i);
-    out.push_back({keys.key_of[table.form_number(i)], i, place_of(table.offset(i), table.form(i)),
-                   range ? range->start : 0});
+    out.push_back({keys.key_of[table.form_number(i)], i,
+                   first_element(table.offset(i), table.form(i)), range ? range->start : 0});
   }
   if (!std::is_sorted(out.begin(), out.end())) std::sort(out.begin(), out.end());
   return out;
@@ -218,10 +200,6 @@ ZARRPOINT_INLINE void wire_writer::number(std::uint64_t value) {
 ZARRPOINT_INLINE void wire_writer::index(index_t value) {
   const auto bits = static_cast<std::uint64_t>(value);
   number((bits << 1) ^ (value < 0 ? ~std::uint64_t{0} : 0));
-}
-
-ZARRPOINT_INLINE void wire_writer::indexes(std::span<const index_t> values) {
-  for (const index_t value : values) index(value);
 }
 
 ZARRPOINT_INLINE void wire_writer::bytes(bytes_view value) {
@@ -470,14 +448,6 @@ ZARRPOINT_INLINE void box_list::add(std::span<const index_t> offset,
   ++size_;
 }
 
-ZARRPOINT_INLINE index_t box_list::begin(std::size_t i, std::size_t axis) const noexcept {
-  return bounds_[2 * (i * rank_ + axis)];
-}
-
-ZARRPOINT_INLINE index_t box_list::end(std::size_t i, std::size_t axis) const noexcept {
-  return bounds_[2 * (i * rank_ + axis) + 1];
-}
-
 ZARRPOINT_INLINE bool box_list::empty(std::size_t i) const noexcept {
   for (std::size_t axis = 0; axis < rank_; ++axis) {
     if (begin(i, axis) >= end(i, axis)) return true;
@@ -514,37 +484,21 @@ ZARRPOINT_INLINE void axis_cuts::sort(std::size_t axis) {
   sorted_[axis] = cuts.size();
 }
 
-ZARRPOINT_INLINE index_t saturating_mul(index_t a, index_t b) noexcept {
-  index_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
-}
-
-ZARRPOINT_INLINE std::vector<overlap> intersect(const box_list& stored, const box_list& wanted) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;  // wanted, stored
-  for_each_overlap(stored, wanted, [&](std::uint32_t s, std::uint32_t w) {
-    pairs.emplace_back(w, s);
-    return true;
-  });
-  std::sort(pairs.begin(), pairs.end());
-  std::vector<overlap> out;
-  out.reserve(pairs.size());
-  for (const auto& [w, s] : pairs) {
-    overlap one{s, w, {}};
-    for (std::size_t axis = 0; axis < stored.rank(); ++axis) {
-      const index_t from = std::max(stored.begin(s, axis), wanted.begin(w, axis));
-      one.part.offset.push_back(from);
-      one.part.shape.push_back(std::min(stored.end(s, axis), wanted.end(w, axis)) - from);
-    }
-    out.push_back(one);
+ZARRPOINT_INLINE box axis_cuts::cell(std::size_t number) {
+  box out{dims(axes_.size(), 0), dims(axes_.size(), 0)};
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    const std::vector<index_t>& cuts = of(axis);
+    const std::size_t at = number % (cuts.size() - 1);
+    number /= cuts.size() - 1;
+    out.offset[axis] = cuts[at];
+    out.shape[axis] = cuts[at + 1] - cuts[at];
   }
   return out;
 }
 
-ZARRPOINT_INLINE std::vector<overlap> intersect(std::span<const box> stored,
-                                                std::span<const box> wanted) {
-  if (stored.empty() || wanted.empty()) return {};
-  const std::size_t rank = stored.front().rank();
-  return intersect(box_list(rank, stored), box_list(rank, wanted));
+ZARRPOINT_INLINE index_t saturating_mul(index_t a, index_t b) noexcept {
+  index_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? INT64_MAX : out;
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -80,7 +80,8 @@ class sharding_problems {
 /// `shard_metadata::check`, have elements and are of one tensor, which has elements.
 class tiling_checker {
  public:
-  tiling_checker(const shard_table& table, sharding_problems& problems);
+  tiling_checker(const shard_table& table, sharding_problems& problems)
+      : table_(table), problems_(problems) {}
 
   /// One of each shard that is held in flat pieces, which are to follow each other; of others all.
   std::vector<std::uint32_t> join_ranges(const shard_form& form,

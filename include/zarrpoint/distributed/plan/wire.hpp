@@ -27,7 +27,9 @@ class wire_writer {
   void number(std::uint64_t value);
   /// A number of either sign.
   void index(index_t value);
-  void indexes(std::span<const index_t> values);
+  void indexes(std::span<const index_t> values) {
+    for (const index_t value : values) index(value);
+  }
   void flag(bool value) { number(value ? 1 : 0); }
   void bytes(bytes_view value);
   void text(std::string_view value) { bytes(as_bytes(value)); }

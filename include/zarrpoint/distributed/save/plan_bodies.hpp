@@ -11,8 +11,8 @@
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
-#include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>

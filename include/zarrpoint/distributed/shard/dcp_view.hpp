@@ -62,7 +62,8 @@ class local_shards {
   result<std::size_t> find(const metadata_index& index) const;
 
  private:
-  local_shards(std::string key, std::vector<shard_metadata> shards);
+  local_shards(std::string key, std::vector<shard_metadata> shards)
+      : key_(std::move(key)), shards_(std::move(shards)), by_offset_(shards_.size()) {}
 
   /// Shards by offset, the empty ones behind those that are not.
   bool before(std::size_t a, std::size_t b) const;

@@ -13,8 +13,8 @@ struct axis_range {
   index_t length = 0;
 };
 
-/// A shard made narrower, and which part of the old local tensor it holds (of rank 1 where the
-/// shard has a flat range).
+/// A part of a shard as a shard, and which part of the old local tensor it holds (of rank 1 where
+/// the shard has a flat range).
 struct narrowed {
   shard_metadata shard;
   box part;
@@ -50,5 +50,25 @@ auto narrow(const sharded<T, Handler>& shard, const axis_range& to)
 }
 /// The same for a value of any type. Errors: the same.
 result<std::optional<sharded_tensor>> narrow(const sharded_tensor& shard, const axis_range& to);
+
+namespace detail {
+
+/// How a local tensor is several tensors one after another along an axis, as the two weights of a
+/// gated layer are: `parts` of them along `axis` of the local shape, prepended axes not counted.
+struct split_axis {
+  std::size_t axis = 0;
+  std::size_t parts = 2;
+};
+
+/// The parts of a shard as shards of one global tensor with `parts` times as many fragments along
+/// the axis: the first parts of all processes come first in it, then all second ones, so that a
+/// load may divide the processes' parts anew. A part without elements of the flat range is left
+/// out. Errors: those of `shard_metadata::check`; `invalid_argument` for an axis that is not there,
+/// no parts, or extents that do not divide; `unsupported` for a flat range where the parts of a
+/// local tensor are not each in one piece.
+result<std::vector<std::optional<narrowed>>> split_shard(const shard_metadata& fused,
+                                                         const split_axis& how);
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0

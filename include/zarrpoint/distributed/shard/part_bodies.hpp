@@ -10,7 +10,6 @@
 #include <zarrpoint/distributed/shard/partition.hpp>
 #include <zarrpoint/distributed/shard/shard_geometry.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
-#include <zarrpoint/distributed/shard/split_shard.hpp>
 
 #include <charconv>
 #include <map>
@@ -19,9 +18,6 @@
 namespace zarrpoint { inline namespace v0 {
 
 // ------------------------------------------------------------------------------ sharded_object.hpp
-
-ZARRPOINT_INLINE sharded_object::sharded_object(object_id id, replica_id replica)
-    : id_(std::move(id)), replica_(std::move(replica)) {}
 
 ZARRPOINT_INLINE std::string unique_key(const object_id& id) {
   std::string text = id.key + "/shard_";
@@ -187,9 +183,6 @@ ZARRPOINT_INLINE result<void> sharded_object::check_same_grid(const dims& stored
 }
 
 // ------------------------------------------------------------------------------------ dcp_view.hpp
-
-ZARRPOINT_INLINE local_shards::local_shards(std::string key, std::vector<shard_metadata> shards)
-    : key_(std::move(key)), shards_(std::move(shards)), by_offset_(shards_.size()) {}
 
 ZARRPOINT_INLINE write_item write_item_of(const sharded_object& object) {
   return {{object.unique_key(), {}, {}}, write_item::kind::bytes, {}, {}};
@@ -358,6 +351,69 @@ ZARRPOINT_INLINE result<std::optional<sharded_tensor>> narrow(const sharded_tens
   }
   return out;
 }
+
+namespace detail {
+
+/// The elements of the data of a flat range that belong to part `number`, each part being `volume`
+/// elements; nothing when there are none.
+ZARRPOINT_INLINE std::optional<narrowed> flat_part(const shard_metadata& part, index_t number,
+                                                   index_t volume) {
+  const flat_range whole = *part.range;
+  const index_t first = number * volume;
+  const flat_range within{std::max(whole.start, first), std::min(whole.stop, first + volume)};
+  if (within.size() <= 0) return std::nullopt;
+  narrowed out{part, {{within.start - whole.start}, {within.size()}}};
+  out.shard.range = flat_range{within.start - first, within.stop - first};
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::vector<std::optional<narrowed>>> split_shard(
+    const shard_metadata& fused, const split_axis& how) {
+  ZARRPOINT_CHECK(fused.check());
+  constexpr std::size_t most_parts = 1024;
+  if (how.axis >= fused.local_shape.rank() || how.parts == 0 || how.parts > most_parts)
+    return bad_shard(fused, "cannot be split in " + std::to_string(how.parts) +
+                                " parts along axis " + std::to_string(how.axis));
+  const auto count = static_cast<index_t>(how.parts);
+  const std::size_t axis = fused.prepended_axes + how.axis;
+  const index_t stride = fused.global_shape[axis] / count;
+  shard_metadata part = fused;
+  part.local_shape[how.axis] /= count;
+  part.global_offset[axis] /= count;
+  if (fused.local_shape[how.axis] % count != 0 || fused.global_offset[axis] % count != 0 ||
+      fused.global_shape[axis] % count != 0)
+    return bad_shard(
+        fused, std::to_string(how.parts) + " parts do not divide axis " + std::to_string(how.axis));
+  if (part.fragmentation) {
+    index_t& fragments = (*part.fragmentation)[axis];
+    ZARRPOINT_TRY(more, checked_mul(fragments, count));
+    fragments = more;
+  }
+  const auto is_one = [](index_t extent) { return extent == 1; };
+  if (fused.range &&
+      !std::all_of(fused.local_shape.begin(), fused.local_shape.begin() + how.axis, is_one))
+    return error{
+        errc::unsupported,
+        bad_shard(fused, "a flat range cannot be split along axis " + std::to_string(how.axis) +
+                             ": the elements of the parts alternate in it")
+            .message};
+  ZARRPOINT_TRY(volume, element_count(part.local_shape));
+  std::vector<std::optional<narrowed>> out;
+  out.reserve(how.parts);
+  for (index_t number = 0; number < count; ++number) {
+    if (fused.range) {
+      out.push_back(flat_part(part, number, volume));
+    } else {
+      box data = box::whole(part.local_shape);
+      data.offset[how.axis] = number * part.local_shape[how.axis];
+      out.emplace_back(narrowed{part, data});
+    }
+    part.global_offset[axis] += stride;
+  }
+  return out;
+}
+
+}  // namespace detail
 
 // ----------------------------------------------------------------------------------- partition.hpp
 
@@ -694,95 +750,6 @@ ZARRPOINT_INLINE std::vector<box> global_boxes(const shard_metadata& shard) {
       global.shape.push_back(part.shape[axis]);
     }
     part = global;
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE std::strong_ordering compare_places(const dims& offset,
-                                                     const std::optional<flat_range>& range,
-                                                     const dims& other_offset,
-                                                     const std::optional<flat_range>& other_range) {
-  if (const auto order = std::lexicographical_compare_three_way(
-          offset.begin(), offset.end(), other_offset.begin(), other_offset.end());
-      std::is_neq(order))
-    return order;
-  if (!range || !other_range) return range.has_value() <=> other_range.has_value();
-  if (const auto order = range->start <=> other_range->start; std::is_neq(order)) return order;
-  return range->stop <=> other_range->stop;
-}
-
-ZARRPOINT_INLINE std::strong_ordering operator<=>(const shard_id& a, const shard_id& b) {
-  if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
-  return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
-}
-
-ZARRPOINT_INLINE shard_id id_of(const shard_metadata& shard) {
-  return {shard.key, shard.global_offset, shard.range};
-}
-
-ZARRPOINT_INLINE std::strong_ordering compare_shards(const shard_metadata& a,
-                                                     const shard_metadata& b) {
-  if (const auto order = a.key <=> b.key; std::is_neq(order)) return order;
-  return detail::compare_places(a.global_offset, a.range, b.global_offset, b.range);
-}
-
-// --------------------------------------------------------------------------------- split_shard.hpp
-
-/// The elements of the data of a flat range that belong to part `number`, each part being `volume`
-/// elements; nothing when there are none.
-ZARRPOINT_INLINE std::optional<shard_part> flat_part(const shard_metadata& part, index_t number,
-                                                     index_t volume) {
-  const flat_range whole = *part.range;
-  const index_t first = number * volume;
-  const flat_range within{std::max(whole.start, first), std::min(whole.stop, first + volume)};
-  if (within.size() <= 0) return std::nullopt;
-  shard_part out{part, {{within.start - whole.start}, {within.size()}}};
-  out.metadata.range = flat_range{within.start - first, within.stop - first};
-  return out;
-}
-
-ZARRPOINT_INLINE result<std::vector<std::optional<shard_part>>> split_shard(
-    const shard_metadata& fused, const split_axis& how) {
-  ZARRPOINT_CHECK(fused.check());
-  constexpr std::size_t most_parts = 1024;
-  if (how.axis >= fused.local_shape.rank() || how.parts == 0 || how.parts > most_parts)
-    return detail::bad_shard(fused, "cannot be split in " + std::to_string(how.parts) +
-                                        " parts along axis " + std::to_string(how.axis));
-  const auto count = static_cast<index_t>(how.parts);
-  const std::size_t axis = fused.prepended_axes + how.axis;
-  const index_t stride = fused.global_shape[axis] / count;
-  shard_metadata part = fused;
-  part.local_shape[how.axis] /= count;
-  part.global_offset[axis] /= count;
-  if (fused.local_shape[how.axis] % count != 0 || fused.global_offset[axis] % count != 0 ||
-      fused.global_shape[axis] % count != 0)
-    return detail::bad_shard(
-        fused, std::to_string(how.parts) + " parts do not divide axis " + std::to_string(how.axis));
-  if (part.fragmentation) {
-    index_t& fragments = (*part.fragmentation)[axis];
-    ZARRPOINT_TRY(more, checked_mul(fragments, count));
-    fragments = more;
-  }
-  const auto is_one = [](index_t extent) { return extent == 1; };
-  if (fused.range &&
-      !std::all_of(fused.local_shape.begin(), fused.local_shape.begin() + how.axis, is_one))
-    return error{errc::unsupported,
-                 detail::bad_shard(fused, "a flat range cannot be split along axis " +
-                                              std::to_string(how.axis) +
-                                              ": the elements of the parts alternate in it")
-                     .message};
-  ZARRPOINT_TRY(volume, element_count(part.local_shape));
-  std::vector<std::optional<shard_part>> out;
-  out.reserve(how.parts);
-  for (index_t number = 0; number < count; ++number) {
-    if (fused.range) {
-      out.push_back(detail::flat_part(part, number, volume));
-    } else {
-      box data = box::whole(part.local_shape);
-      data.offset[how.axis] = number * part.local_shape[how.axis];
-      out.emplace_back(shard_part{part, data});
-    }
-    part.global_offset[axis] += stride;
   }
   return out;
 }

@@ -6,8 +6,6 @@
 
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 
-#include <compare>
-
 namespace zarrpoint { inline namespace v0 {
 
 /// What selects a shard along one axis of its global tensor: elements `[offset, offset + extent)`,
@@ -52,25 +50,6 @@ std::vector<box> flat_boxes(const dims& shape, const flat_range& range);
 /// The boxes of the global tensor that the local tensor holds, in the order of its elements: the
 /// shard, or those of its flat range. `shard.check()` must have passed.
 std::vector<box> global_boxes(const shard_metadata& shard);
-
-/// What tells the shards of a checkpoint apart: two that have all of it in common are replicas.
-/// Ordered by key, then by offset, then by range (those without one first): the same on every
-/// process.
-struct shard_id {
-  std::string key{};
-  dims global_offset{};
-  std::optional<flat_range> range{};
-
-  friend bool operator==(const shard_id&, const shard_id&) = default;
-};
-
-std::strong_ordering operator<=>(const shard_id& a, const shard_id& b);
-
-/// The identity of a shard: two with the same one hold the same elements.
-shard_id id_of(const shard_metadata& shard);
-
-/// The order of `shard_id` without making any.
-std::strong_ordering compare_shards(const shard_metadata& a, const shard_metadata& b);
 
 }  // namespace detail
 

@@ -29,7 +29,9 @@ class replica_id {
   const std::vector<index_t>& parts() const noexcept { return parts_; }
   /// Whether all numbers are 0; also where there is none, since then there is nothing to tell
   /// copies apart by.
-  bool is_main() const noexcept;
+  bool is_main() const noexcept {
+    return std::all_of(parts_.begin(), parts_.end(), [](index_t part) { return part == 0; });
+  }
 
   friend bool operator==(const replica_id&, const replica_id&) = default;
 

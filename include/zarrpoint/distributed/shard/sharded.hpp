@@ -234,7 +234,9 @@ class sharded_tensor {
   /// read-only, those of `read` and of the memory space, `resource_limit`.
   result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const;
   /// Tells a value that knows of it whether it holds what was loaded.
-  void mark_loaded(bool loaded) const;
+  void mark_loaded(bool loaded) const {
+    if (has_data()) table_->mark_loaded(value_.get(), loaded);
+  }
 
   /// Makes a `tensor` of the local shape, of zeros, where there is no value. Errors:
   /// `resource_limit`.
@@ -242,7 +244,8 @@ class sharded_tensor {
 
  private:
   sharded_tensor(const detail::sharded_table& table, shard_metadata metadata,
-                 std::shared_ptr<void> value);
+                 std::shared_ptr<void> value)
+      : metadata_(std::move(metadata)), table_(&table), value_(std::move(value)) {}
 
   shard_metadata metadata_;
   const detail::sharded_table* table_ = nullptr;

@@ -115,7 +115,8 @@ class sharded_object {
   }
 
  private:
-  sharded_object(object_id id, replica_id replica);
+  sharded_object(object_id id, replica_id replica)
+      : id_(std::move(id)), replica_(std::move(replica)) {}
 
   object_id id_;
   replica_id replica_;

@@ -101,10 +101,6 @@ ZARRPOINT_INLINE result<shard_metadata> from_rank_offsets_flat(std::string key,
   return std::move(shard);
 }
 
-ZARRPOINT_INLINE bool replica_id::is_main() const noexcept {
-  return std::all_of(parts_.begin(), parts_.end(), [](index_t part) { return part == 0; });
-}
-
 ZARRPOINT_INLINE std::string to_string(const replica_id& replica) {
   const std::vector<index_t>& parts = replica.parts();
   if (parts.size() == 1) return std::to_string(parts.front());
@@ -276,11 +272,6 @@ ZARRPOINT_INLINE box relative_to(const box& of, const box& part) {
 
 // ------------------------------------------------------------------------------------- sharded.hpp
 
-ZARRPOINT_INLINE sharded_tensor::sharded_tensor(const detail::sharded_table& table,
-                                                shard_metadata metadata,
-                                                std::shared_ptr<void> value)
-    : metadata_(std::move(metadata)), table_(&table), value_(std::move(value)) {}
-
 ZARRPOINT_INLINE sharded_tensor sharded_tensor::with(shard_metadata metadata) const {
   sharded_tensor out = *this;
   out.metadata_ = std::move(metadata);
@@ -332,10 +323,6 @@ ZARRPOINT_INLINE result<void> sharded_tensor::fill(const fill_function& read, co
                                                    const dims& unit) const {
   if (!has_data()) return detail::bad_shard(metadata_, "it has no value to load into");
   return table_->fill(value_.get(), metadata_, {read, unit, with_scratch(how)});
-}
-
-ZARRPOINT_INLINE void sharded_tensor::mark_loaded(bool loaded) const {
-  if (has_data()) table_->mark_loaded(value_.get(), loaded);
 }
 
 ZARRPOINT_INLINE result<void> sharded_tensor::init_data(memory_resource& resource) {

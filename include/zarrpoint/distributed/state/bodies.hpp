@@ -8,7 +8,6 @@
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
-#include <zarrpoint/distributed/state/state_diff.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/byteswap.hpp>
@@ -21,10 +20,6 @@
 namespace zarrpoint { inline namespace v0 {
 
 // --------------------------------------------------------------------------------------- state.hpp
-
-ZARRPOINT_INLINE bool state::is_container() const noexcept {
-  return kind() == state_kind::map || kind() == state_kind::list;
-}
 
 ZARRPOINT_INLINE result<const state*> state::at(std::string_view path) const {
   if (const state* found = find(path)) return found;
@@ -47,10 +42,6 @@ ZARRPOINT_INLINE state::state(std::initializer_list<member> members) : held_(map
   for (const member& m : members) std::get<map>(held_).emplace(m.key, m.value);
 }
 
-ZARRPOINT_INLINE state::state(map members) : held_(std::move(members)) {}
-
-ZARRPOINT_INLINE state::state(list elements) : held_(std::move(elements)) {}
-
 ZARRPOINT_INLINE state::state(std::nullptr_t) : held_(node()) {}
 
 ZARRPOINT_INLINE state::state(const char* text) : held_(node(text)) {}
@@ -64,8 +55,6 @@ ZARRPOINT_INLINE state::state(sharded_tensor tensor)
 
 ZARRPOINT_INLINE state::state(sharded_object object)
     : held_(detail::make_counted<const sharded_object>(std::move(object))) {}
-
-ZARRPOINT_INLINE state::state(local_only value) : held_(std::move(value)) {}
 
 ZARRPOINT_INLINE const state* state::child(std::string_view step) const {
   if (const map* members = if_map()) {
@@ -193,10 +182,6 @@ ZARRPOINT_INLINE sharded_factory sharded_factory::with_replica(replica_id replic
   sharded_factory out = *this;
   out.replica_ = std::move(replica);
   return out;
-}
-
-ZARRPOINT_INLINE result<state> sharded_factory::merge(state loaded) const {
-  return functions_->merge(std::move(loaded)).at("factory \"" + key_ + "\"");
 }
 
 ZARRPOINT_INLINE error sharded_factory::failure(const char* what) const {
@@ -353,91 +338,6 @@ ZARRPOINT_INLINE result<state> map_prefixes(const state& of,
     }
     return key;
   });
-}
-
-// ----------------------------------------------------------------------------- optimizer_state.hpp
-
-ZARRPOINT_INLINE result<sharded_parameters> sharded_parameters::of_model(
-    const state& model, std::span<const std::string> paths) {
-  sharded_parameters out;
-  for (const std::string& path : paths) {
-    ZARRPOINT_TRY(found, model.at(path));
-    ZARRPOINT_CHECK(out.add(static_cast<index_t>(out.by_id_.size()), *found));
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> sharded_parameters::add(index_t id, state parameter) {
-  if (parameter.if_tensor() == nullptr && parameter.if_factory() == nullptr)
-    return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is a " +
-                                             std::string(to_string(parameter.kind())) +
-                                             ", wanted a sharded tensor or a factory"};
-  if (!by_id_.emplace(id, std::move(parameter)).second)
-    return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is there already"};
-  return {};
-}
-
-ZARRPOINT_INLINE result<const state*> sharded_parameters::at(index_t id) const {
-  const auto found = by_id_.find(id);
-  if (found != by_id_.end()) return &found->second;
-  return error{errc::not_found, "no parameter of the model has the number " + std::to_string(id) +
-                                    "; there are " + std::to_string(by_id_.size())};
-}
-
-ZARRPOINT_INLINE std::string optimizer_key(std::string_view name, std::string_view parameter_key) {
-  return std::string("optimizer.state.").append(name).append(".").append(parameter_key);
-}
-
-namespace detail {
-
-ZARRPOINT_INLINE result<void> check_optimizer_value(const shard_metadata& shard,
-                                                    const tensor_spec& value) {
-  if (value.shape == shard.data_shape()) return {};
-  return error{errc::shape_mismatch, "\"" + shard.key + "\": the value has shape " +
-                                         to_string(value.shape) + ", that of its parameter " +
-                                         to_string(shard.data_shape())};
-}
-
-}  // namespace detail
-
-ZARRPOINT_INLINE result<void> optimizer_state::add_group(state::map options,
-                                                         std::vector<index_t> parameters) {
-  for (const index_t id : parameters) ZARRPOINT_CHECK(parameters_.at(id));
-  if (!options.emplace("params", local_only(std::move(parameters))).second)
-    return error{errc::invalid_argument,
-                 "the option \"params\" is reserved: it holds the numbers of a group's parameters"};
-  groups_.emplace_back(std::move(options));
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> optimizer_state::put(index_t id, const std::string& name,
-                                                   state made) {
-  state& of = states_.try_emplace(std::to_string(id), state::map{}).first->second;
-  if (of.if_map()->emplace(name, std::move(made)).second) return {};
-  return error{errc::invalid_argument,
-               "parameter " + std::to_string(id) + " has a state \"" + name + "\" already"};
-}
-
-ZARRPOINT_INLINE result<shard_metadata> bucket_shard(std::string key, const dtype& type,
-                                                     const bucket_share& share) {
-  if (share.elements < 0 || share.ranks < 1 || share.multiple < 1 || share.rank < 0 ||
-      share.rank >= share.ranks)
-    return error{errc::invalid_argument, "bucket \"" + key + "\": share " +
-                                             std::to_string(share.rank) + " of " +
-                                             std::to_string(share.ranks) + ", in multiples of " +
-                                             std::to_string(share.multiple) + ", of " +
-                                             std::to_string(share.elements) + " elements"};
-  const index_t units = ceil_div(ceil_div(share.elements, share.ranks), share.multiple);
-  ZARRPOINT_TRY(length, checked_mul(units, share.multiple).at("bucket \"" + key + "\""));
-  return from_rank_offsets(
-      std::move(key), {type, {length}},
-      {.offsets = {{0, share.rank, share.ranks}}, .allow_shape_mismatch = true});
-}
-
-// ---------------------------------------------------------------------------------- state_diff.hpp
-
-ZARRPOINT_INLINE bool state_diff::empty() const noexcept {
-  return only_left.empty() && only_right.empty() && mismatches.empty();
 }
 
 ZARRPOINT_INLINE std::string to_string(const state_diff& of) {
@@ -608,6 +508,85 @@ ZARRPOINT_INLINE result<state_diff> diff(const state& a, const state& b, memory_
   detail::state_comparison comparison(staging);
   ZARRPOINT_CHECK(comparison.compare(a, b));
   return comparison.take();
+}
+
+// ----------------------------------------------------------------------------- optimizer_state.hpp
+
+ZARRPOINT_INLINE result<sharded_parameters> sharded_parameters::of_model(
+    const state& model, std::span<const std::string> paths) {
+  sharded_parameters out;
+  for (const std::string& path : paths) {
+    ZARRPOINT_TRY(found, model.at(path));
+    ZARRPOINT_CHECK(out.add(static_cast<index_t>(out.by_id_.size()), *found));
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> sharded_parameters::add(index_t id, state parameter) {
+  if (parameter.if_tensor() == nullptr && parameter.if_factory() == nullptr)
+    return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is a " +
+                                             std::string(to_string(parameter.kind())) +
+                                             ", wanted a sharded tensor or a factory"};
+  if (!by_id_.emplace(id, std::move(parameter)).second)
+    return error{errc::invalid_argument, "parameter " + std::to_string(id) + " is there already"};
+  return {};
+}
+
+ZARRPOINT_INLINE result<const state*> sharded_parameters::at(index_t id) const {
+  const auto found = by_id_.find(id);
+  if (found != by_id_.end()) return &found->second;
+  return error{errc::not_found, "no parameter of the model has the number " + std::to_string(id) +
+                                    "; there are " + std::to_string(by_id_.size())};
+}
+
+ZARRPOINT_INLINE std::string optimizer_key(std::string_view name, std::string_view parameter_key) {
+  return std::string("optimizer.state.").append(name).append(".").append(parameter_key);
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE result<void> check_optimizer_value(const shard_metadata& shard,
+                                                    const tensor_spec& value) {
+  if (value.shape == shard.data_shape()) return {};
+  return error{errc::shape_mismatch, "\"" + shard.key + "\": the value has shape " +
+                                         to_string(value.shape) + ", that of its parameter " +
+                                         to_string(shard.data_shape())};
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<void> optimizer_state::add_group(state::map options,
+                                                         std::vector<index_t> parameters) {
+  for (const index_t id : parameters) ZARRPOINT_CHECK(parameters_.at(id));
+  if (!options.emplace("params", local_only(std::move(parameters))).second)
+    return error{errc::invalid_argument,
+                 "the option \"params\" is reserved: it holds the numbers of a group's parameters"};
+  groups_.emplace_back(std::move(options));
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> optimizer_state::put(index_t id, const std::string& name,
+                                                   state made) {
+  state& of = states_.try_emplace(std::to_string(id), state::map{}).first->second;
+  if (of.if_map()->emplace(name, std::move(made)).second) return {};
+  return error{errc::invalid_argument,
+               "parameter " + std::to_string(id) + " has a state \"" + name + "\" already"};
+}
+
+ZARRPOINT_INLINE result<shard_metadata> bucket_shard(std::string key, const dtype& type,
+                                                     const bucket_share& share) {
+  if (share.elements < 0 || share.ranks < 1 || share.multiple < 1 || share.rank < 0 ||
+      share.rank >= share.ranks)
+    return error{errc::invalid_argument, "bucket \"" + key + "\": share " +
+                                             std::to_string(share.rank) + " of " +
+                                             std::to_string(share.ranks) + ", in multiples of " +
+                                             std::to_string(share.multiple) + ", of " +
+                                             std::to_string(share.elements) + " elements"};
+  const index_t units = ceil_div(ceil_div(share.elements, share.ranks), share.multiple);
+  ZARRPOINT_TRY(length, checked_mul(units, share.multiple).at("bucket \"" + key + "\""));
+  return from_rank_offsets(
+      std::move(key), {type, {length}},
+      {.offsets = {{0, share.rank, share.ranks}}, .allow_shape_mismatch = true});
 }
 
 // ---------------------------------------------------------------------------------- state_node.hpp

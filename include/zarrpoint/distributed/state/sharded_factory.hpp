@@ -94,7 +94,9 @@ class sharded_factory {
   result<state> build() const { return functions_->build(*this); }
 
   /// The value, of what was built and has been loaded since. Errors: those of the function.
-  result<state> merge(state loaded) const;
+  result<state> merge(state loaded) const {
+    return functions_->merge(std::move(loaded)).at("factory \"" + key_ + "\"");
+  }
 
  private:
   struct functions {

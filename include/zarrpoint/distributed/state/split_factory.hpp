@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/shard/split_shard.hpp>
+#include <zarrpoint/distributed/shard/narrow.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 
 namespace zarrpoint { inline namespace v0 {
@@ -40,7 +40,7 @@ struct split_functions {
     state::list out(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i]) continue;
-      ZARRPOINT_TRY(made, whole->part(parts[i]->metadata, parts[i]->data));
+      ZARRPOINT_TRY(made, whole->part(parts[i]->shard, parts[i]->part));
       out[i] = made;
     }
     return state{{"parts", std::move(out)}, {"whole", local_only(split_whole<T>{whole})}};
@@ -66,7 +66,7 @@ struct split_functions {
       using view = typename sharded_functions<T, handler_of<T>>::part_type;
       const view* const part_of = tensors[i]->template get<view>();
       in_place = in_place && part_of != nullptr && part_of->is_part_of(&whole.value()) &&
-                 part_of->part() == parts[i]->data;
+                 part_of->part() == parts[i]->part;
     }
     if (in_place) return state(whole);
     return concatenate(whole.metadata(), parts, tensors);
@@ -74,19 +74,19 @@ struct split_functions {
 
  private:
   result<state> concatenate(const shard_metadata& fused,
-                            const std::vector<std::optional<shard_part>>& parts,
+                            const std::vector<std::optional<narrowed>>& parts,
                             const std::vector<const sharded_tensor*>& tensors) const {
     ZARRPOINT_TRY(out, tensor::make(fused.data_spec(), *resource));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!parts[i]) continue;
       ZARRPOINT_CHECK(tensors[i]->validate());
       ZARRPOINT_TRY(from, tensors[i]->stage(*resource));
-      const tensor_spec wanted{fused.type, parts[i]->data.shape};
+      const tensor_spec wanted{fused.type, parts[i]->part.shape};
       if (from.view.spec() != wanted)
         return error{errc::shape_mismatch, "part " + std::to_string(i) + " is " +
                                                to_string(from.view.spec()) + ", wanted " +
                                                to_string(wanted)};
-      copy_elements(subview(out.mutable_view(), selection(parts[i]->data)), from.view);
+      copy_elements(subview(out.mutable_view(), selection(parts[i]->part)), from.view);
     }
     ZARRPOINT_TRY(made, sharded<tensor>::make(fused, std::move(out)));
     return state(made);

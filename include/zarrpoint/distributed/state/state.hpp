@@ -156,8 +156,8 @@ class state {
 
   /// A map; of members with one key the first counts.
   state(std::initializer_list<member> members);
-  state(map members);
-  state(list elements);
+  state(map members) : held_(std::move(members)) {}
+  state(list elements) : held_(std::move(elements)) {}
 
   // Common values.
   state(std::nullptr_t);
@@ -169,14 +169,16 @@ class state {
   template <class T, class Handler>
   state(const sharded<T, Handler>& tensor);  // NOLINT(google-explicit-constructor)
   state(sharded_object object);
-  state(local_only value);
+  state(local_only value) : held_(std::move(value)) {}
   /// A number or a truth value; a factory. What else there is does not compile and says why.
   template <class T>
   state(const T& from);  // NOLINT(google-explicit-constructor)
 
   state_kind kind() const noexcept { return static_cast<state_kind>(held_.index()); }
   bool is_hole() const noexcept { return kind() == state_kind::hole; }
-  bool is_container() const noexcept;
+  bool is_container() const noexcept {
+    return kind() == state_kind::map || kind() == state_kind::list;
+  }
 
   /// The common value, which is not an array or object: those are lists and maps of the state.
   const node* if_value() const noexcept { return std::get_if<node>(&held_); }

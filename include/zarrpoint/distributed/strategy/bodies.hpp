@@ -21,8 +21,7 @@
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
-#include <zarrpoint/distributed/strategy/zarr_loader.hpp>
-#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 #include <zarrpoint/store/file/posix.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
@@ -33,9 +32,6 @@ namespace zarrpoint { inline namespace v0 {
 namespace detail {
 
 // ------------------------------------------------------------------------------ message_budget.hpp
-
-ZARRPOINT_INLINE message_budget::message_budget(const context& how)
-    : account_(*how.scratch), limit_(how.limit.memory) {}
 
 ZARRPOINT_INLINE result<void> message_budget::count(std::string_view what, int rank,
                                                     std::size_t bytes) {
@@ -92,25 +88,6 @@ ZARRPOINT_INLINE result<std::vector<std::string>> sharded_reader::remove(
 
 ZARRPOINT_INLINE strategy_table::strategy_table(std::vector<any_strategy> entries)
     : entries_(detail::make_counted<const std::vector<any_strategy>>(std::move(entries))) {}
-
-ZARRPOINT_INLINE const detail::common_saver_interface* any_strategy::common_saver() const noexcept {
-  return as<detail::common_saver_interface>(strategy_action::save_common);
-}
-
-ZARRPOINT_INLINE const detail::sharded_saver_interface* any_strategy::sharded_saver()
-    const noexcept {
-  return as<detail::sharded_saver_interface>(strategy_action::save_sharded);
-}
-
-ZARRPOINT_INLINE const detail::common_loader_interface* any_strategy::common_loader()
-    const noexcept {
-  return as<detail::common_loader_interface>(strategy_action::load_common);
-}
-
-ZARRPOINT_INLINE const detail::sharded_loader_interface* any_strategy::sharded_loader()
-    const noexcept {
-  return as<detail::sharded_loader_interface>(strategy_action::load_sharded);
-}
 
 ZARRPOINT_INLINE result<void> any_strategy::check_reads(const strategy_id& wrote) const {
   if (model_ == nullptr) return {};
@@ -195,9 +172,6 @@ ZARRPOINT_INLINE result<void> decode_digests(bytes_view from_rank, digests_of_ar
   return from.finish();
 }
 
-ZARRPOINT_INLINE receipt_check::receipt_check(std::span<const digests_of_arrays> of_ranks)
-    : of_ranks_(of_ranks), of_writers_(of_ranks.size()) {}
-
 ZARRPOINT_INLINE void receipt_check::begin(std::string_view array) {
   array_ = array;
   ++arrays_;
@@ -251,7 +225,7 @@ ZARRPOINT_INLINE result<void> cell_job::write_to(const zarrpoint::array& to,
 
 }  // namespace detail
 
-// ---------------------------------------------------------------------------------- zarr_saver.hpp
+// ----------------------------------------------------------------------------- zarr_strategies.hpp
 
 namespace detail {
 
@@ -420,8 +394,6 @@ ZARRPOINT_INLINE result<std::vector<leaf_record>> json_common_saver::save_common
   return std::vector<leaf_record>{std::move(record)};
 }
 
-// --------------------------------------------------------------------------------- zarr_loader.hpp
-
 namespace detail {
 
 /// The sharded part of our own checkpoints, or of any Zarr hierarchy.
@@ -556,10 +528,6 @@ ZARRPOINT_INLINE result<node> json_common_loader::load_common(const load_job& jo
 }
 
 // ------------------------------------------------------------------------------- process_group.hpp
-
-ZARRPOINT_INLINE strategy_choice::strategy_choice(strategy_id id) : choice_(std::move(id)) {}
-
-ZARRPOINT_INLINE strategy_choice::strategy_choice(any_strategy one) : choice_(std::move(one)) {}
 
 ZARRPOINT_INLINE strategy_choice::strategy_choice(std::string_view backend, int version)
     : choice_(strategy_id{std::string(backend), version}) {}
@@ -724,6 +692,14 @@ ZARRPOINT_INLINE result<void> read_part_of_shard(const shard_reading& from,
 
 ZARRPOINT_INLINE const dims& unit_of(const stored_tensor& stored) {
   return stored.read_unit.empty() ? stored.chunk_shape : stored.read_unit;
+}
+
+ZARRPOINT_INLINE result<void> fill_shard(const shard_reading& from, const sharded_tensor& into,
+                                         const context& how) {
+  const auto read = [&](const box& part, const mutable_host_view& to) {
+    return read_part_of_shard(from, into.metadata(), part, to);
+  };
+  return into.fill(read, how, unit_of(from.stored)).at("load " + in_quotes(into.key()));
 }
 
 }  // namespace detail

@@ -18,7 +18,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 class message_budget {
  public:
   /// Of a context that has scratch memory, and outlives it.
-  explicit message_budget(const context& how);
+  explicit message_budget(const context& how) : account_(*how.scratch), limit_(how.limit.memory) {}
   explicit message_budget(context&&) = delete;
 
   /// Counts `what` of `rank`, such as "the receipt". Errors: `resource_limit`, naming both.

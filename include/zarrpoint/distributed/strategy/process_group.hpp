@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/distributed/strategy/zarr_loader.hpp>
-#include <zarrpoint/distributed/strategy/zarr_saver.hpp>
+#include <zarrpoint/distributed/strategy/zarr_strategies.hpp>
 
 #include <variant>
 
@@ -23,12 +22,14 @@ struct process_group {
 /// A strategy, or the (backend, version) pair of one in the group's table.
 class strategy_choice {
  public:
-  strategy_choice(strategy_id id);  // NOLINT(google-explicit-constructor)
+  strategy_choice(strategy_id id)
+      : choice_(std::move(id)) {}  // NOLINT(google-explicit-constructor)
   strategy_choice(std::string_view backend, int version);
   template <strategy S>
   strategy_choice(S one)  // NOLINT(google-explicit-constructor)
       : choice_(any_strategy(std::move(one))) {}
-  strategy_choice(any_strategy one);  // NOLINT(google-explicit-constructor)
+  strategy_choice(any_strategy one)
+      : choice_(std::move(one)) {}  // NOLINT(google-explicit-constructor)
 
   /// The strategy itself. Errors: `unsupported`; `invalid_argument` for one of another action.
   result<any_strategy> resolve(strategy_action action, const strategy_table& known) const;

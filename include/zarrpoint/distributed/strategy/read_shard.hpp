@@ -27,6 +27,9 @@ result<void> read_shard(const shard_reading& from, const shard_metadata& wanted,
 result<void> read_part_of_shard(const shard_reading& from, const shard_metadata& wanted,
                                 const box& part, const mutable_host_view& into);
 
+/// The same into a shard's own value, by the threads of `how`.
+result<void> fill_shard(const shard_reading& from, const sharded_tensor& into, const context& how);
+
 /// What of a stored tensor is worth reading at a time.
 const dims& unit_of(const stored_tensor& stored);
 

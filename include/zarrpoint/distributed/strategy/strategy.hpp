@@ -271,10 +271,18 @@ class any_strategy {
   result<void> check_reads(const strategy_id& wrote) const;
 
   /// What does the action; null if it is another's.
-  const detail::common_saver_interface* common_saver() const noexcept;
-  const detail::sharded_saver_interface* sharded_saver() const noexcept;
-  const detail::common_loader_interface* common_loader() const noexcept;
-  const detail::sharded_loader_interface* sharded_loader() const noexcept;
+  const detail::common_saver_interface* common_saver() const noexcept {
+    return as<detail::common_saver_interface>(strategy_action::save_common);
+  }
+  const detail::sharded_saver_interface* sharded_saver() const noexcept {
+    return as<detail::sharded_saver_interface>(strategy_action::save_sharded);
+  }
+  const detail::common_loader_interface* common_loader() const noexcept {
+    return as<detail::common_loader_interface>(strategy_action::load_common);
+  }
+  const detail::sharded_loader_interface* sharded_loader() const noexcept {
+    return as<detail::sharded_loader_interface>(strategy_action::load_sharded);
+  }
 
  private:
   template <class Interface>

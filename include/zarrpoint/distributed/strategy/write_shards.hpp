@@ -27,7 +27,8 @@ result<void> decode_digests(bytes_view from_rank, digests_of_arrays& into);
 /// Compares the receipts of all processes, by rank, with the plan.
 class receipt_check {
  public:
-  explicit receipt_check(std::span<const digests_of_arrays> of_ranks);
+  explicit receipt_check(std::span<const digests_of_arrays> of_ranks)
+      : of_ranks_(of_ranks), of_writers_(of_ranks.size()) {}
 
   /// What `look_for` looks for from here on is of this array.
   void begin(std::string_view array);

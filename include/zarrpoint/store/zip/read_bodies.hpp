@@ -436,10 +436,6 @@ ZARRPOINT_INLINE result<std::unique_ptr<zip_decoder>> zip_decoder::copy() const 
 
 namespace detail {
 
-ZARRPOINT_INLINE zip_member_blob::zip_member_blob(std::shared_ptr<const zip_archive> archive,
-                                                  const zip_member& member, std::uint64_t begin)
-    : archive_(std::move(archive)), member_(member), begin_(begin) {}
-
 ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) const {
   if (crc == member_.crc32) return {};
   return wrong("its bytes do not match its crc32");

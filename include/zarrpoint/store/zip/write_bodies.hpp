@@ -251,10 +251,6 @@ ZARRPOINT_INLINE void zip_space::give_back(const zip_extent& extent) noexcept {
   }));
 }
 
-ZARRPOINT_INLINE void zip_space::close() noexcept {
-  closed_.store(true, std::memory_order_relaxed);
-}
-
 ZARRPOINT_INLINE std::uint64_t zip_space::tail() const {
   const std::lock_guard lock(mutex_);
   return tail_;
@@ -285,9 +281,6 @@ ZARRPOINT_INLINE void zip_space::add_gap(std::uint64_t begin, std::uint64_t end)
 }
 
 // --------------------------------------------------------------------------------- zip_builder.hpp
-
-ZARRPOINT_INLINE zip_builder::zip_builder(std::unique_ptr<blob_writer> to, std::string name)
-    : to_(std::move(to)), name_(std::move(name)), batch_(*to_) {}
 
 ZARRPOINT_INLINE zip_extent zip_builder::room_for(const store_key& key, std::uint64_t capacity) {
   const std::uint64_t header = zip_local_size + key.str().size() + zip_least_extra;
@@ -545,12 +538,6 @@ ZARRPOINT_INLINE std::uint32_t zip_checksum::value() const {
   return pieces_.empty() ? 0 : pieces_.begin()->second.crc;
 }
 
-ZARRPOINT_INLINE zip_member_writer::zip_member_writer(std::shared_ptr<zip_builder> archive,
-                                                      store_key key)
-    : archive_(std::move(archive)), key_(std::move(key)) {
-  archive_->writer_opened();
-}
-
 ZARRPOINT_INLINE zip_member_writer::~zip_member_writer() {
   place_.reset();
   archive_->writer_closed();
@@ -733,9 +720,6 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> zip_writer::list(const store_ke
 ZARRPOINT_INLINE result<void> zip_writer::finish() const {
   return guarded([&] { return archive_->finish(); });
 }
-
-ZARRPOINT_INLINE zip_writer::zip_writer(std::shared_ptr<detail::zip_builder> archive)
-    : archive_(std::move(archive)) {}
 
 ZARRPOINT_INLINE zip_writer::object::object(
     std::shared_ptr<detail::zip_builder> archive,

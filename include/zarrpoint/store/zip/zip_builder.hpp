@@ -15,7 +15,8 @@ class zip_builder {
  public:
   using member = zip_written_member;
 
-  zip_builder(std::unique_ptr<blob_writer> to, std::string name);
+  zip_builder(std::unique_ptr<blob_writer> to, std::string name)
+      : to_(std::move(to)), name_(std::move(name)), batch_(*to_) {}
 
   const std::string& name() const noexcept { return name_; }
   zip_space& space() noexcept { return space_; }

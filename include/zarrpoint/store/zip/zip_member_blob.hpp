@@ -47,7 +47,8 @@ struct zip_archive : container_file {
 class zip_member_blob : public blob {
  public:
   zip_member_blob(std::shared_ptr<const zip_archive> archive, const zip_member& member,
-                  std::uint64_t begin);
+                  std::uint64_t begin)
+      : archive_(std::move(archive)), member_(member), begin_(begin) {}
 
   std::uint64_t size() const noexcept override { return member_.size; }
   std::string name() const override { return archive_->file().name() + ":" + member_.name; }

@@ -37,7 +37,10 @@ class zip_checksum {
 /// they outgrow it: then what is written moves, unless they are the last.
 class zip_member_writer final : public blob_writer {
  public:
-  zip_member_writer(std::shared_ptr<zip_builder> archive, store_key key);
+  zip_member_writer(std::shared_ptr<zip_builder> archive, store_key key)
+      : archive_(std::move(archive)), key_(std::move(key)) {
+    archive_->writer_opened();
+  }
   ZARRPOINT_NO_KEY ~zip_member_writer() override;
 
   ZARRPOINT_NO_KEY result<void> write(std::uint64_t offset, bytes_view bytes) override;

@@ -36,7 +36,7 @@ class zip_space {
   void give_back(const zip_extent& extent) noexcept;
 
   /// What is given back from here on is not used again.
-  void close() noexcept;
+  void close() noexcept { closed_.store(true, std::memory_order_relaxed); }
 
   /// Where the last extent ends.
   std::uint64_t tail() const;

@@ -36,7 +36,8 @@ class zip_writer {
   result<void> finish() const;
 
  private:
-  explicit zip_writer(std::shared_ptr<detail::zip_builder> archive);
+  explicit zip_writer(std::shared_ptr<detail::zip_builder> archive)
+      : archive_(std::move(archive)) {}
 
   /// A member that is finished, in an archive that is not.
   class object final : public blob {
