@@ -458,7 +458,7 @@ ZARRPOINT_INLINE std::unique_ptr<group_save_operation> make_group_save(
                                                            .how = group.how,
                                                            .name = where.name(),
                                                            .plans = options.plans.get()},
-                                                where, tree, options, group.known);
+                                                strategy_save{where, tree, options, group.known});
 }
 
 }}}  // namespace zarrpoint::v0::detail

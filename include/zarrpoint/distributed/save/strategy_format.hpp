@@ -44,14 +44,21 @@ class strategy_rules final : public place_rules {
   const context& how_;
 };
 
+/// What strategies save, and where: all of it the caller's.
+struct strategy_save {
+  const location& where;
+  const state& tree;
+  const group_save_options& options;
+  const strategy_table& known;
+};
+
 /// Checkpoints that strategies write, ours and Megatron-Core's, as a format of the protocol.
 class strategy_format final : public save_format {
  public:
   using report_type = group_save_report;
 
-  strategy_format(const save_group& group, const location& where, const state& tree,
-                  const group_save_options& options, const strategy_table& known)
-      : tree_(&tree), where_(where), group_(group), known_(known), options_(options) {}
+  strategy_format(const save_group& group, const strategy_save& of)
+      : tree_(&of.tree), where_(of.where), group_(group), known_(of.known), options_(of.options) {}
 
   result<void> prepare() override;
   std::string_view shared() const override { return shared_; }
