@@ -63,16 +63,16 @@ struct mapped_view {
 /// Elements of an array, one after another in row-major order, that lie so in an object of its
 /// store, too.
 struct raw_run {
-  std::uint64_t first = 0;   ///< of their bytes among all of the array's
+  std::uint64_t first = 0;   ///< position of their bytes among all of the array's
   std::uint64_t bytes = 0;   ///< how many
   std::uint64_t offset = 0;  ///< where they begin in the object
   /// They lie in blocks of so many bytes, one after another, each with a checksum; behind the last
   /// element there may be padding.
   std::uint64_t block_bytes = 0;
   std::size_t blocks = 0;
-  std::vector<std::optional<std::uint32_t>> crc32c{};  ///< of each block, or none to compare with
+  std::vector<std::optional<std::uint32_t>> crc32c{};  ///< one a block, or none to compare with
 
-  /// Whether block `i`, whose checksum is `found`, is what it should be. Errors: `corrupt`.
+  /// Tells whether block `i`, whose checksum is `found`, is what it should be. Errors: `corrupt`.
   result<void> check(std::size_t i, std::uint32_t found) const;
 };
 

@@ -23,7 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Whether a leaf's name matches a pattern. `*` stands for any characters but '/', `**` for any
+/// Tells whether a name matches a pattern. `*` stands for any characters but '/', `**` for any
 /// characters, `?` for one character but '/'. `**/` may stand for nothing at all, so that `**/bias`
 /// matches `bias` too. An empty pattern matches only an empty name.
 constexpr bool glob_match(std::string_view pattern, std::string_view name) noexcept {
@@ -106,7 +106,7 @@ struct leaf_layout {
   /// shape and the dtype are those of the leaf, which the rest must fit, and so are the attributes.
   array_metadata as;
   bool elide_fill = false;  ///< leave out chunks that hold only the fill value
-  std::string kind{};       ///< of value, as `checkpoint::typestr` tells it; empty: the leaf's own
+  std::string kind{};       ///< the stored kind, as `checkpoint::typestr` has it; empty: the leaf's
 };
 
 struct save_report;
@@ -171,7 +171,7 @@ struct load_rule {
 struct load_options {
   bool cast = false;   ///< allow a conversion to the element type of the target
   bool verify = true;  ///< compare checksums with the commit document's; sizes always are
-  /// Whether an absent chunk reads as the fill value, as Zarr has it, in checkpoints that others
+  /// An absent chunk reads as the fill value, as Zarr has it, in checkpoints that others
   /// wrote. Ours say which chunks there are: a lost one is always an error.
   bool allow_missing_chunks = true;
   std::vector<load_rule>

@@ -13,7 +13,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// What `result::value()` throws on failure.
+/// The exception that `result::value()` throws on failure.
 class exception : public std::exception {
  public:
   explicit exception(error failure) : failure_(std::move(failure)), text_(to_string(failure_)) {}

@@ -85,9 +85,9 @@ class pending {
   }
   ~pending() { drop(); }
 
-  /// Whether there is a result to `get`, now or later.
+  /// Tells whether there is a result to `get`, now or later.
   bool valid() const noexcept { return state_ != nullptr || no_memory_; }
-  /// Whether the work is done; true when it holds nothing.
+  /// Tells whether the work is done; true when it holds nothing.
   bool ready() const { return state_ == nullptr || state_->done(); }
   /// Returns when the work is done.
   void wait() const {

@@ -15,7 +15,7 @@ namespace zarrpoint { inline namespace v0 {
 
 /// How far a save or a load has come. The text lives as long as the call.
 struct progress_event {
-  std::string_view phase;  ///< what is being done, e.g. `"write"`
+  std::string_view phase;  ///< the step at work, e.g. `"write"`
   std::string_view item;   ///< the leaf whose bytes were last counted
   std::uint64_t bytes_done;
   std::uint64_t bytes_total;

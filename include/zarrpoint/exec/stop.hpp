@@ -16,11 +16,11 @@ class stop_token {
  public:
   stop_token() = default;
 
-  /// Whether `stop_source::request_stop` was called.
+  /// Tells whether `stop_source::request_stop` was called.
   bool stop_requested() const noexcept {
     return flag_ != nullptr && flag_->load(std::memory_order_acquire);
   }
-  /// Whether a source is behind it.
+  /// Tells whether a source is behind it.
   bool stop_possible() const noexcept { return flag_ != nullptr; }
 
  private:

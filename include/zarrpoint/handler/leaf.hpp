@@ -20,11 +20,11 @@ namespace detail {
 
 class spare_objects;
 
-/// What a leaf's elements are read from a device with.
+/// The means to read a leaf's elements from a device.
 struct source_options {
   spare_objects& kept;        ///< the rings of pinned memory
   memory_resource& resource;  ///< their memory, for as long as `kept` is there
-  std::size_t budget;         ///< of which they take an eighth at most
+  std::size_t budget;         ///< bytes; they take an eighth of it at most
   bool copy = false;          ///< the device copies the elements first: see `device_source`
 };
 
@@ -115,7 +115,7 @@ class leaf {
     assign<handler_of<value_type>, detail::own_handlers>(std::forward<T>(value));
   }
 
-  /// The same by the handlers that a registry has for the value's type and for those of its
+  /// Makes a leaf by the handlers that a registry has for the value's type and for those of its
   /// members, or by a type's own if the registry has none.
   template <class T, type_registry Registry>
   leaf(std::string name, T&& value, Registry) : name_(std::move(name)) {
@@ -128,7 +128,7 @@ class leaf {
   /// A leaf whose `spec()` gives this failure.
   static leaf refused(std::string name, error why);
 
-  /// Whether it is several leaves, each with its whole name: those of a value with members.
+  /// Tells whether it is several leaves, each with its whole name: those of a value with members.
   bool is_group() const noexcept { return table_ == &detail::group_table; }
   /// A group without leaves, which is saved as such.
   static leaf empty_group(std::string name);
@@ -140,7 +140,7 @@ class leaf {
   std::string_view typestr() const noexcept { return table_->typestr; }
   /// The name of the memory space that the elements live in.
   const char* space_name() const noexcept { return table_->space; }
-  /// Whether `view` may be called: no staging is needed.
+  /// Tells whether `view` may be called: no staging is needed.
   bool host_accessible() const noexcept { return table_->host_accessible; }
 
   /// The dtype and shape; touches no element. A blob is uint8 of rank 1. Errors: the handler's.

@@ -25,7 +25,7 @@ class place_look {
   /// The look at `path`. What cannot be opened counts as not there.
   explicit place_look(std::string path, link_scope links = link_scope::none);
 
-  const std::string& path() const noexcept { return path_; }    ///< that was asked for
+  const std::string& path() const noexcept { return path_; }    ///< the one asked for
   const std::string& place() const noexcept { return place_; }  ///< what is there; or empty
   const std::string& rest() const noexcept { return rest_; }    ///< without slashes around it
   link_scope links() const noexcept { return links_; }          ///< that may be followed
@@ -42,9 +42,9 @@ class place_look {
   result<void> check_directory() const;
   /// The directory, to read: there must be one.
   const any_store& directory() const noexcept { return *directory_; }
-  /// Whether a file of one of these names lies in the directory; false where there is none.
+  /// Tells whether a file of one of these names lies in the directory; false where there is none.
   result<bool> has(std::initializer_list<const char*> names) const;
-  /// Whether a Zarr hierarchy lies there.
+  /// Tells whether a Zarr hierarchy lies there.
   result<bool> has_zarr() const { return has({"zarr.json", ".zgroup", ".zarray"}); }
 
   /// What `opened` has at the rest of the path. Errors: `invalid_argument` for what is not a key.
@@ -78,12 +78,12 @@ struct format_entry {
   result<stored_place> (*open)(const place_look&, const place_use&);
 };
 
-/// What a path holds, by the format that claims it most; nothing if none does. Errors:
+/// Opens what a path holds, by the format that claims it most; nothing if none does. Errors:
 /// `invalid_argument` if two claim it as much; those of the format.
 result<std::optional<stored_place>> find_by_formats(std::span<const format_entry> formats,
                                                     const std::string& path, const place_use& use);
 
-/// What a URL names, by the format that its scheme chose.
+/// Opens what a URL names, by the format that its scheme chose.
 result<stored_place> open_by_format(const format_entry& format, const url& at,
                                     const place_use& use);
 

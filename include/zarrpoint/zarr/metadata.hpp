@@ -42,7 +42,7 @@ struct array_metadata {
 
 namespace detail {
 
-/// Whether the parts fit each other, whichever document they came from: ranks, extents, sizes
+/// Tells whether the parts fit each other, whichever document they came from: ranks, extents, sizes
 /// within 63 bits. Errors: `corrupt`, `out_of_range`.
 result<void> check_array_metadata(const array_metadata& array);
 
@@ -52,13 +52,13 @@ void mend_empty_chunks(array_metadata& array);
 
 }  // namespace detail
 
-/// What a metadata document describes.
+/// The kind of node that a metadata document describes.
 enum class node_kind : std::uint8_t { group, array };
 
 /// The documents of the nodes below a group, by path relative to it (`layers/0/w`).
 using consolidated_documents = node::object;
 
-/// What the document of a group says.
+/// The content of a group's document.
 struct group_metadata {
   int zarr_format = 3;
   /// An object, or null for none.

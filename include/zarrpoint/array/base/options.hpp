@@ -10,7 +10,7 @@ class shard_index_cache;
 class chunk_digests;
 class scratch_account;
 
-/// What an absent chunk or inner chunk means to a reader.
+/// The meaning of an absent chunk, or inner chunk, to a reader.
 enum class missing_chunks : std::uint8_t {
   fill,   ///< its elements are the fill value, as Zarr has it
   error,  ///< data were lost: `not_found`

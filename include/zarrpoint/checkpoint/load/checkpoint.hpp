@@ -20,16 +20,16 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// What a checkpoint says about a leaf without reading its data.
+/// The facts that a checkpoint has of a leaf, without reading its data.
 struct leaf_metadata {
   std::string name;
-  std::string typestr;  ///< of the handler that saved it; empty when others wrote it
+  std::string typestr;  ///< the kind, as its handler wrote it; empty when others wrote it
   tensor_spec spec;
   dims chunk_shape;  ///< the unit of reading
   dims shard_shape;  ///< the unit of storage; the chunk's own when there are no shards
-  std::vector<codec_spec> codecs;  ///< of a chunk
+  std::vector<codec_spec> codecs;  ///< the chain of a chunk
   std::optional<std::uint64_t>
-      stored_bytes{};  ///< of all its objects; nothing when others wrote it
+      stored_bytes{};  ///< bytes of all its objects; nothing when others wrote it
   int zarr_format = 3;
   node attributes{};  ///< an object, or null for none
 };
@@ -63,7 +63,7 @@ class checkpoint {
 
   /// Identifies the save that made it; empty when others did.
   const std::string& id() const noexcept;
-  /// What people call what holds it: "GGUF 3", "torch.save", "Orbax checkpoint", "Zarr v3
+  /// The name of the format that holds it: "GGUF 3", "torch.save", "Orbax checkpoint", "Zarr v3
   /// checkpoint of zarrpoint", "Zarr v2 hierarchy".
   std::string format() const;
   /// The root group's attributes, without our own.
@@ -71,7 +71,7 @@ class checkpoint {
   /// The attributes of a leaf, or of a group below the root: an object, or null for none. Reads
   /// nothing. Errors: `not_found`; `corrupt` where others wrote something else than an object.
   result<node> attributes(std::string_view name) const;
-  /// What is doubtful about it and does not keep it from being loaded: attributes of the root that
+  /// Doubts about it that do not keep it from being loaded: attributes of the root that
   /// are not those that were saved. Empty in hierarchies of others, which have no checksum of them.
   std::vector<std::string> warnings() const;
   /// How it was opened.
@@ -88,7 +88,7 @@ class checkpoint {
   /// The stored kind of a leaf, such as "array"; empty where others wrote it, or there is none.
   std::string_view typestr(std::string_view name) const;
 
-  /// What is known of a leaf before its data are read. Errors: `not_found`, `corrupt`,
+  /// The facts of a leaf, before its data are read. Errors: `not_found`, `corrupt`,
   /// `unsupported` naming the data type or codec.
   result<leaf_metadata> metadata(std::string_view name) const;
 
@@ -100,14 +100,14 @@ class checkpoint {
     return load_in<T, detail::own_handlers>(name, options);
   }
 
-  /// The same by the handlers that a registry has for `T` and for the types of its members, or by a
+  /// Loads by the handlers that a registry has for `T` and for the types of its members, or by a
   /// type's own if the registry has none.
   template <class T, type_registry Registry>
   result<T> load(std::string_view name, const load_options& options = {}) const {
     return load_in<T, Registry>(name, options);
   }
 
-  /// The same in a place that the caller names, such as `{.space = stream.space()}`: memory of a
+  /// Loads to a place that the caller names, such as `{.space = stream.space()}`: memory of a
   /// resource, or of a device, on whose stream all is done. `load` returns when the elements are
   /// there.
   template <class T>
@@ -151,13 +151,13 @@ class checkpoint {
     });
   }
 
-  /// The same with plain braces, `load<T>(name, {})`: the default options.
+  /// Loads with plain braces, `load<T>(name, {})`: the default options.
   template <class T>
   result<T> load(std::string_view name, detail::plain_braces) const {
     return load<T>(name);
   }
 
-  /// The same by a handler of the caller's choice.
+  /// Loads by a handler of the caller's choice.
   template <class T, class Handler>
   result<T> load_as(std::string_view name, const load_options& options = {}) const {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
@@ -166,7 +166,7 @@ class checkpoint {
     });
   }
 
-  /// The same in the background, by the executor of the context it was opened with. Waits when it
+  /// Loads in the background, by the executor of the context it was opened with. Waits when it
   /// is destroyed.
   template <class T>
   pending<T> load_async(std::string_view name, const load_options& options = {}) const {
@@ -387,7 +387,7 @@ class checkpoint {
 /// Opens a checkpoint; see `checkpoint::open`.
 result<checkpoint> open(const location& where, const context& how = default_context());
 
-/// The same by a table of stores, such as `all_formats()` or `formats<gguf::format>()`, with the
+/// Opens by a table of stores, such as `all_formats()` or `formats<gguf::format>()`, with the
 /// threads of `default_context()`.
 template <std::same_as<store_table> Stores>
 result<checkpoint> open(const location& where, const Stores& stores) {

@@ -14,7 +14,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// Whether values by this handler take the memory of the host.
+/// Tells whether values by this handler take the memory of the host.
 template <class T, class Handler>
 consteval bool lives_on_host() {
   if constexpr (blob_handler<Handler, T>) {
@@ -180,7 +180,7 @@ result<std::map<std::string, typename Registry::value>> load_all(const checkpoin
       [&] { return detail::all_loader<Registry, Spaces...>(from, options, where...).run(); });
 }
 
-/// The same with one place, which may be in braces, such as `{.space = stream.space()}`: on the
+/// Loads all to one place, which may be in braces, such as `{.space = stream.space()}`: on the
 /// device for which the registry has a type, or on the host when it has none.
 template <class Registry = default_types>
 result<std::map<std::string, typename Registry::value>> load_all(

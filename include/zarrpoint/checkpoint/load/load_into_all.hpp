@@ -10,7 +10,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-/// What a batch asks of a target of type `T`.
+/// The questions of a batch to a target of type `T`.
 template <class T, class Handler>
 struct target_functions {
   using space = typename Handler::space;
@@ -84,7 +84,7 @@ class load_target {
 result<void> load_into_all(const checkpoint& from, std::span<const load_target> targets,
                            const load_options& options = {});
 
-/// The same with the targets in braces: `load_into_all(opened, {{"w", w}, {"b", b}})`.
+/// Loads into the targets in braces: `load_into_all(opened, {{"w", w}, {"b", b}})`.
 result<void> load_into_all(const checkpoint& from, std::initializer_list<load_target> targets,
                            const load_options& options = {});
 

@@ -18,26 +18,26 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// What became of one leaf.
+/// One leaf of a save, as it was stored.
 struct leaf_report {
   std::string name;
   tensor_spec stored;              ///< its dtype is the one it was cast to
-  std::uint64_t bytes = 0;         ///< of its elements as stored, before the codecs
-  std::uint64_t stored_bytes = 0;  ///< of its objects in the store
+  std::uint64_t bytes = 0;         ///< bytes of its elements as stored, before the codecs
+  std::uint64_t stored_bytes = 0;  ///< bytes of its objects in the store
   double seconds = 0;              ///< from staging to the last write; leaves overlap
 };
 
-/// What `save` did.
+/// The result of a `save`.
 struct save_report : save_summary {
-  std::string id{};  ///< of the checkpoint, in its commit document
+  std::string id{};  ///< the checkpoint's, in its commit document
   std::vector<leaf_report> leaves{};
-  std::uint64_t stored_bytes = 0;  ///< of all objects in the store
+  std::uint64_t stored_bytes = 0;  ///< bytes of all objects in the store
   /// Of `blocked_seconds` or after them: for pinned memory that the devices copy to, made for this
   /// save.
   double pin_seconds = 0;
 };
 
-/// What a format of `save_options::format` is asked to write.
+/// The work that a format of `save_options::format` is asked to do.
 struct save_request {
   const location& where;
   std::span<const leaf> leaves;               ///< none is a group
@@ -53,7 +53,7 @@ concept writable_format = requires(const F& format, const save_request& what) {
   { save_as(format, what) } -> std::same_as<result<save_report>>;
 };
 
-/// What a format can store beside elements, for `check_options`.
+/// Things that a format can store beside elements, for `check_options`.
 struct stored_options {
   bool attributes = false;  ///< of leaves and of the root
   bool casts = false;       ///< `leaf_rule::cast`
@@ -89,7 +89,7 @@ any_writable_format::any_writable_format(F format)
 result<save_report> save(const location& where, std::span<const leaf> leaves,
                          const save_options& options = {}, const context& how = default_context());
 
-/// The same with the leaves in braces: `save("model.zarr", {{"w", w}, {"step", 1200}})`.
+/// Saves the leaves in braces: `save("model.zarr", {{"w", w}, {"step", 1200}})`.
 result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
                          const save_options& options = {}, const context& how = default_context());
 
@@ -99,7 +99,7 @@ result<save_report> save(const location& where, std::initializer_list<leaf> leav
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
                                 const context& how = default_context());
 
-/// The same by the handlers of a registry, which come before the types' own:
+/// Saves by the handlers of a registry, which come before the types' own:
 /// `save<types>("model.zarr", {{"w", w}})`. Members of values, too, are saved by them.
 template <type_registry Registry>
 result<save_report> save(const location& where, std::span<const leaf_of<Registry>> leaves,

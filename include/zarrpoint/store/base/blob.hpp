@@ -79,7 +79,7 @@ class blob {
   /// from one read to the next.
   ZARRPOINT_NO_KEY virtual std::optional<blob_version> version() const noexcept;
 
-  /// What error messages call this object.
+  /// The name of this object in error messages.
   virtual std::string name() const = 0;
 
  protected:
@@ -134,7 +134,7 @@ class blob_writer {
 /// before `finish` changes nothing.
 class blob_extension {
  public:
-  /// What is added begins and ends at multiples of this, in the object and in memory.
+  /// Bytes that are added begin and end at multiples of this, in the object and in memory.
   static constexpr std::size_t block = 4096;
 
   blob_extension() = default;

@@ -39,7 +39,7 @@ struct publish_options {
 
 class any_store;
 
-/// What others wrote into the tree that a publication replaced, after its `keep`; and what else it
+/// Entries of others in the tree that a publication replaced, after its `keep`; and what else it
 /// could not do after it had published.
 struct late_entries {
   std::vector<std::string> kept{};  ///< what `commit` brought over, as the paths of `keep`
