@@ -1,11 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
 
-cmake -S zarrpoint -B zarrpoint-build --preset package
-cmake --build zarrpoint-build --target single_header
-
-mkdir -p third_party/zarrpoint
-cp zarrpoint-build/single_include/zarrpoint.hpp third_party/zarrpoint
+python3 zarrpoint/tools/single_header.py third_party/zarrpoint
 
 g++ -std=c++20 -I third_party app.cpp -lzstd -o app
 
