@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -141,10 +142,31 @@ TEST_CASE("the guide: how") {
   zp::save(store, {{"w", numbers(100)}}, {}, how).value();
   CHECK(bytes == 400);
   CHECK(zp::open(store, how).value().load<std::vector<float>>("w").value() == numbers(100));
+}
 
-  auto pending = zp::save_async(store, {{"w", numbers(7)}}, {}, how);
-  auto report = pending.get().value();  // waits
-  CHECK(report.bytes == 28);
+TEST_CASE("the guide: in the background") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  std::vector<float> w = numbers(6);
+  const auto train = [](std::vector<float>& weights) {
+    for (float& each : weights) each += 1;
+  };
+
+  std::vector<float> snapshot(w.size());  // made once: later copies need no new pages
+  zp::thread_pool few(1);                 // fewer threads than the training has
+  zp::pending<zp::save_report> saving;
+  for (int step = 1; step <= 3; ++step) {
+    train(w);
+    if (saving.valid()) saving.get().value();  // the save before is done, and well
+    std::copy(w.begin(), w.end(), snapshot.begin());
+    saving =
+        zp::save_async(path, {{"w", snapshot}, {"step", step}}, {}, {.executor = few.executor()});
+  }
+  saving.get().value();  // waits
+
+  auto ckpt = zp::open(path).value();
+  CHECK(ckpt.load<std::vector<float>>("w").value() == w);
+  CHECK(ckpt.load<int>("step").value() == 3);
 }
 
 TEST_CASE("the guide: errors") {

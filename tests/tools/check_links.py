@@ -10,7 +10,8 @@ of the ten tasks of docs/contributing.md a row of docs/index.md leads to its pag
 header; each figure of speed in README.md and docs/performance.md stands in docs/benchmarks.md, in text also rounded or a
 ratio as a percentage, and all of one row of a table in one row there; each public member of a report (`save_report`, `leaf_metadata`,
 `verify_failure` and their like) stands in the table of docs/guide.md or docs/distributed.md that is headed by the
-report's name, and nothing else does; docs/index.md, the site's home, begins with a sentence, a program of at most
+report's name, and nothing else does; the members of the options of `save` and `load` stand in those of docs/guide.md,
+in the order of their declaration; docs/index.md, the site's home, begins with a sentence, a program of at most
 fifteen lines and a picture, before any table. A line of "..." in a block stands for any text. (tests/tools/extract_readme.py compiles that
 of README.md.)
 So does each block, of any language, that follows a link to a file of tests/consumers in its section; blocks of
@@ -31,6 +32,8 @@ CODE = re.compile(r"`([^`]+)`")
 FILE_NAME = re.compile(r"[\w.-]+(/[\w.-]+)+\.(hpp|cpp|py|sh|md|txt)")
 FIGURE = re.compile(r"\d[\d.,]* (?:GB/s|MB/s|ms|us|%)")
 REPORT = re.compile(r"^struct (\w+_report|leaf_metadata|leaf_verification|verify_\w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+OPTIONS = "save_options|leaf_rule|load_options|load_rule|limits|context"
+OPTION = re.compile(rf"^struct ({OPTIONS}) \{{\n(.*?)^\}};", re.MULTILINE | re.DOTALL)
 REPORT_PAGES = ("docs/guide.md", "docs/distributed.md", "docs/torch.md")
 PLACES = ("", "include/zarrpoint/", "tests/")
 SOURCES = (".hpp", ".cpp")
@@ -206,10 +209,37 @@ def report_errors(root):
     return errors
 
 
+def declared(body):
+    """The names of the members of a struct, in their order."""
+    code = re.sub(r"//[^\n]*", "", body)
+    heads = [re.split(r"[={]", statement)[0].split() for statement in code.split(";")]
+    return [head[-1] for head in heads if head]
+
+
+def option_errors(root):
+    """Options that the tables of the guide do not name in the order of their declaration."""
+    told, name, errors = {}, None, []
+    page = root / "docs/guide.md"
+    for line in page.read_text(encoding="utf-8").split("\n") if page.is_file() else []:
+        heads = CODE.findall(line.split("|")[1]) if line.startswith("|") else []
+        if not line.startswith("|"):
+            name = None
+        elif name is None and heads:
+            name = heads[0]
+            told[name] = []
+        elif name is not None:
+            told[name] += heads
+    for header in sorted((root / "include/zarrpoint").rglob("*.hpp")):
+        for struct, body in OPTION.findall(header.read_text(encoding="utf-8")):
+            if (has := declared(body)) != told.get(struct, []):
+                errors.append(f"docs/guide.md: the table of {struct} must name {', '.join(has)}, in this order")
+    return errors
+
+
 def check(root):
     """The breaches, a line each."""
     root, errors = root.resolve(), []
-    errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root) + home_errors(root / "docs/index.md")
+    errors += task_errors(root / "docs") + figure_errors(root) + report_errors(root) + option_errors(root) + home_errors(root / "docs/index.md")
     for document in [root / "README.md", *sorted((root / ".github").glob("*.md")), *sorted((root / "docs").glob("*.md"))]:
         source = None  # what the last link to C++ leads to
         whole = False  # whether the paragraph before says so
@@ -263,9 +293,9 @@ GOOD = {
     "docs/a.svg": "",
     "docs/benchmarks.md": "| a | 1.5 GB/s | 0.8 |\n| b | 12.5 GB/s | 0.80 |\n| c | 12.6 GB/s | 0.7 |\n",
     "docs/performance.md": "1.5 GB/s, 13 GB/s: 80 %, and\n| a | 1.5 GB/s | 0.8 |\n",
-    "docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `x` |\n| `c()` | y |\n",
+    "docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `x` |\n| `c()` | y |\n\n| `limits` | |\n|---|---|\n| `most` | 1 |\n| `least` | 2 |\n",
     "include/zarrpoint/core/a.hpp": "struct a_report {\n  std::map<int, int>  // of d\n      a{};\n  int b = 0;\n\n"
-    "  int c() const;\n};\nstruct report_kit {\n  int e;\n};\n",
+    "  int c() const;\n};\nstruct report_kit {\n  int e;\n};\nstruct limits {\n  int most = 1;  ///< a; b\n  std::optional<dims> least{};\n};\n",
     "tests/a.cpp": "int a;\nint b;\n  int c;\n",
 }
 BREACHES = [
@@ -287,9 +317,9 @@ BREACHES = [
     ("task", {"docs/contributing.md": "**Ten tasks.**\n| [d](d.md#d) | `core/a.hpp` |",
               "docs/index.md": HOME + "| [d](d.md) | `a.hpp` |\n| `core/a.hpp` | [x](../README.md) |"},
      "docs/contributing.md:2: no row of docs/index.md"),
-    ("report", {"docs/guide.md": "| `a_report` | |\n|---|---|\n| `a`, `b` | `c` |\n"},
+    ("report", {"docs/guide.md": GOOD["docs/guide.md"].replace("| `c()` | y |\n", "")},
      "core/a.hpp: no table of docs/guide.md names a_report::c"),
-    ("report of old", {"docs/guide.md": GOOD["docs/guide.md"] + "| `d` | |\n"},
+    ("report of old", {"docs/guide.md": GOOD["docs/guide.md"].replace("| `c()`", "| `d` | |\n| `c()`")},
      "docs/guide.md: a_report has no member d"),
     ("two reports", {"docs/guide.md": GOOD["docs/guide.md"].replace("| `c()`", "\n| `b_report` | |\n| `c()`")},
      "names a_report::c"),
@@ -299,6 +329,8 @@ BREACHES = [
      "docs/index.md: no program"),
     ("home, its picture too late", {"docs/index.md": HOME.replace("![", "| a |\n![") + "| [d](d.md) | `core/a.hpp` |"},
      "docs/index.md: no picture"),
+    ("options in another order", {"docs/guide.md": GOOD["docs/guide.md"].replace("most", "x").replace("least", "most")},
+     "docs/guide.md: the table of limits must name most, least"),
     ("no source", {"docs/x.md": "```cpp\nint a;\n```"}, "docs/x.md:1: no link to the C++ file"),
 ]  # fmt: skip
 
