@@ -18,10 +18,6 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // ------------------------------------------------------------------------------- chunk_encoder.hpp
 
-ZARRPOINT_INLINE chunk_encoder::chunk_encoder(const array_state& of, dtype from,
-                                              const write_options& options, scratch_pool& pool)
-    : of_(of), from_(from), options_(options), pool_(pool), spec_(chain().chunk_spec()) {}
-
 ZARRPOINT_INLINE std::size_t chunk_encoder::cost(const plan_item& item) const {
   const std::size_t decoded = byte_count(spec_.shape, memory_size(spec_.type)).value_or(0);
   const bool in_place = !is_cast() && is_whole(item) && item.within.shape == spec_.shape;
@@ -264,9 +260,6 @@ ZARRPOINT_INLINE void shard_writer::clear_gap(std::uint64_t begin, std::uint64_t
 
 // ------------------------------------------------------------------------------- source_reader.hpp
 
-ZARRPOINT_INLINE read_ahead::read_ahead(parts& of, std::size_t count, std::size_t ahead)
-    : parts_(of), count_(count), ahead_(ahead) {}
-
 ZARRPOINT_INLINE result<std::shared_ptr<source_part>> read_ahead::take(const item_run& run) {
   std::unique_lock lock(mutex_);
   while (next_ <= run.first) {
@@ -329,10 +322,6 @@ ZARRPOINT_INLINE bool read_ahead::begin_next(std::unique_lock<std::mutex>& lock,
   return true;
 }
 
-ZARRPOINT_INLINE bool read_ahead::is_lost(const item_run& run) const {
-  return run.first >= lost_ && !entries_.contains(run.first);
-}
-
 ZARRPOINT_INLINE bool read_ahead::claim(const item_run& run) {
   const std::lock_guard lock(mutex_);
   if (is_lost(run)) return false;
@@ -349,16 +338,6 @@ ZARRPOINT_INLINE void read_ahead::done(const item_run& run) {
 
 ZARRPOINT_INLINE source_box::source_box(element_source& whole, const box& part)
     : whole_(whole), part_(part), spec_{whole.spec().type, part.shape} {}
-
-ZARRPOINT_INLINE result<std::unique_ptr<source_part>> source_box::begin(const box& part,
-                                                                        bool wait) {
-  return whole_.begin(in_whole(part), wait);
-}
-
-ZARRPOINT_INLINE result<owned_elements> source_box::read(const box& part,
-                                                         memory_resource& resource) {
-  return whole_.read(in_whole(part), resource);
-}
 
 ZARRPOINT_INLINE box source_box::in_whole(box part) const {
   for (std::size_t d = 0; d < part.rank(); ++d) part.offset[d] += part_.offset[d];
@@ -447,20 +426,6 @@ ZARRPOINT_INLINE result<std::unique_ptr<source_part>> source_reader::begin(const
 }
 
 // ----------------------------------------------------------------------------- write_operation.hpp
-
-ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
-                                                  const host_view& from,
-                                                  const write_options& options)
-    : write_operation(of, how, from.spec(), options) {
-  from_ = &from;
-}
-
-ZARRPOINT_INLINE write_operation::write_operation(const array_state& of, const context& how,
-                                                  element_source& source,
-                                                  const write_options& options)
-    : write_operation(of, how, source.spec(), options) {
-  source_ = &source;
-}
 
 ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progress_meter& meter) {
   part_ = part;

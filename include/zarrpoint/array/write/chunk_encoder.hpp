@@ -33,8 +33,8 @@ struct encoded_chunk {
 class chunk_encoder {
  public:
   /// `from`: the type of the elements that are written.
-  chunk_encoder(const array_state& of, dtype from, const write_options& options,
-                scratch_pool& pool);
+  chunk_encoder(const array_state& of, dtype from, const write_options& options, scratch_pool& pool)
+      : of_(of), from_(from), options_(options), pool_(pool), spec_(chain().chunk_spec()) {}
 
   dtype source_type() const noexcept { return from_; }
 

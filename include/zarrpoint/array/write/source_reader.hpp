@@ -49,7 +49,8 @@ class read_ahead {
   };
 
   /// `count` items. `ahead`: parts that are begun, where there is room, beyond the one asked for.
-  read_ahead(parts& of, std::size_t count, std::size_t ahead);
+  read_ahead(parts& of, std::size_t count, std::size_t ahead)
+      : parts_(of), count_(count), ahead_(ahead) {}
 
   /// An item that a thread is at work on: declared before all else that the work does.
   class item {
@@ -92,7 +93,9 @@ class read_ahead {
   /// False when there was no room. The lock is given up meanwhile.
   bool begin_next(std::unique_lock<std::mutex>& lock, bool wait);
 
-  bool is_lost(const item_run& run) const;
+  bool is_lost(const item_run& run) const {
+    return run.first >= lost_ && !entries_.contains(run.first);
+  }
   /// False where there is no memory to count the items of a part: then no item of it gets it.
   bool claim(const item_run& run);
   void done(const item_run& run);
@@ -117,8 +120,13 @@ class source_box final : public element_source {
   std::size_t part_bytes() const override { return whole_.part_bytes(); }
   const void* lane() const noexcept override { return whole_.lane(); }
   double pin_seconds() const override { return whole_.pin_seconds(); }
-  ZARRPOINT_NO_KEY result<std::unique_ptr<source_part>> begin(const box& part, bool wait) override;
-  ZARRPOINT_NO_KEY result<owned_elements> read(const box& part, memory_resource& resource) override;
+  ZARRPOINT_NO_KEY result<std::unique_ptr<source_part>> begin(const box& part, bool wait) override {
+    return whole_.begin(in_whole(part), wait);
+  }
+  ZARRPOINT_NO_KEY result<owned_elements> read(const box& part,
+                                               memory_resource& resource) override {
+    return whole_.read(in_whole(part), resource);
+  }
 
  private:
   box in_whole(box part) const;

@@ -14,10 +14,16 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 class write_operation {
  public:
   write_operation(const array_state& of, const context& how, const host_view& from,
-                  const write_options& options);
+                  const write_options& options)
+      : write_operation(of, how, from.spec(), options) {
+    from_ = &from;
+  }
   /// With elements that are read from `source` part by part, ahead of the encoding.
   write_operation(const array_state& of, const context& how, element_source& source,
-                  const write_options& options);
+                  const write_options& options)
+      : write_operation(of, how, source.spec(), options) {
+    source_ = &source;
+  }
 
   result<void> run(const selection& part, progress_meter& meter);
 

@@ -634,10 +634,6 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
   return guarded(read).at("open the GGUF file " + called);
 }
 
-ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
-  return at.head().starts_with("GGUF") ? claim::sure : claim::none;
-}
-
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
   ZARRPOINT_TRY(file, at.open_file());
   if (!at.head().starts_with("GGUF"))

@@ -17,7 +17,9 @@ namespace zarrpoint { inline namespace v0 { namespace gguf {
 /// `m.gguf`.
 struct format {
   static constexpr std::string_view name = "gguf";
-  static result<claim> sniff(const place_look& at);
+  static result<claim> sniff(const place_look& at) {
+    return at.head().starts_with("GGUF") ? claim::sure : claim::none;
+  }
   static result<stored_place> open(const place_look& at, const place_use& use);
 };
 

@@ -449,9 +449,6 @@ ZARRPOINT_INLINE result<node> read_common(const any_store& store, const context&
 
 }  // namespace detail
 
-ZARRPOINT_INLINE directory::directory(any_store store, backends wrote, context how)
-    : store_(std::move(store)), backends_(std::move(wrote)), how_(std::move(how)) {}
-
 ZARRPOINT_INLINE result<directory> directory::open(const location& where, const context& how) {
   const auto missing = [&] {
     return error{errc::not_found, "Checkpoint directory " + where.name() + " does not exist"};
@@ -780,10 +777,6 @@ ZARRPOINT_INLINE result<std::vector<leaf_record>> common_saver::save_common(
   ZARRPOINT_TRY(values, torch::detail::document_value(common).at(detail::common_file));
   ZARRPOINT_CHECK(detail::write_common(job.store, values));
   return std::vector<leaf_record>{};
-}
-
-ZARRPOINT_INLINE result<node> common_loader::load_common(const load_job& job) const {
-  return detail::read_common(job.store, job.how);
 }
 
 }  // namespace megatron

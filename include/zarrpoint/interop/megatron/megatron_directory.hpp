@@ -70,7 +70,8 @@ class directory {
   result<node> common_node() const;
 
  private:
-  directory(any_store store, backends wrote, context how);
+  directory(any_store store, backends wrote, context how)
+      : store_(std::move(store)), backends_(std::move(wrote)), how_(std::move(how)) {}
 
   /// A file of a folder: it may say that the folder is a tensor, or be an object.
   result<void> note(const store_key& folder, const std::string& name, contents& out) const;

@@ -81,7 +81,9 @@ struct common_loader {
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::load_common;
 
-  result<node> load_common(const load_job& job) const;
+  result<node> load_common(const load_job& job) const {
+    return detail::read_common(job.store, job.how);
+  }
 };
 static_assert(zarrpoint::common_loader<common_loader>);
 

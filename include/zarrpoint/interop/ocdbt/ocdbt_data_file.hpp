@@ -28,8 +28,10 @@ class ocdbt_data_file {
   std::uint64_t end = 0;
 
   /// Any number of threads may write disjoint ranges.
-  result<void> write(std::uint64_t offset, bytes_view bytes);
-  result<void> reserve(std::uint64_t size);
+  result<void> write(std::uint64_t offset, bytes_view bytes) {
+    return writer_->write(offset, bytes);
+  }
+  result<void> reserve(std::uint64_t size) { return writer_->reserve(size); }
   /// What was written, or is there; `unsupported` where the base cannot read what it writes.
   result<void> read(std::uint64_t offset, mutable_bytes into) const;
   result<void> finish();
@@ -49,7 +51,8 @@ class ocdbt_data_file {
 class ocdbt_data_files {
  public:
   /// A file that has `target` bytes gets nothing further; 0 for no limit.
-  ocdbt_data_files(any_store base, store_key root, std::uint64_t target);
+  ocdbt_data_files(any_store base, store_key root, std::uint64_t target)
+      : base_(std::move(base)), root_(std::move(root)), target_(target) {}
   ocdbt_data_files(const ocdbt_data_files&) = delete;
   ocdbt_data_files& operator=(const ocdbt_data_files&) = delete;
   /// Erases the files that nothing refers to.

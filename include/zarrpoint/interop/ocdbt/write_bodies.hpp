@@ -32,14 +32,6 @@ ZARRPOINT_INLINE ocdbt_data_file::ocdbt_data_file(any_store base, store_key key,
       id_(std::move(id)),
       writer_(std::move(writer)) {}
 
-ZARRPOINT_INLINE result<void> ocdbt_data_file::write(std::uint64_t offset, bytes_view bytes) {
-  return writer_->write(offset, bytes);
-}
-
-ZARRPOINT_INLINE result<void> ocdbt_data_file::reserve(std::uint64_t size) {
-  return writer_->reserve(size);
-}
-
 ZARRPOINT_INLINE result<void> ocdbt_data_file::read(std::uint64_t offset,
                                                     mutable_bytes into) const {
   {
@@ -62,10 +54,6 @@ ZARRPOINT_INLINE result<void> ocdbt_data_file::finish() {
   const std::unique_lock lock(mutex_);
   return std::exchange(writer_, nullptr)->finish();
 }
-
-ZARRPOINT_INLINE ocdbt_data_files::ocdbt_data_files(any_store base, store_key root,
-                                                    std::uint64_t target)
-    : base_(std::move(base)), root_(std::move(root)), target_(target) {}
 
 ZARRPOINT_INLINE ocdbt_data_files::~ocdbt_data_files() {
   idle_.clear();

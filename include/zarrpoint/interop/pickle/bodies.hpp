@@ -20,10 +20,6 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 
 // -------------------------------------------------------------------------------- pickle_value.hpp
 
-ZARRPOINT_INLINE pickle_value::pickle_value(std::shared_ptr<const detail::pickle_arena> arena,
-                                            detail::pickle_index at)
-    : arena_(std::move(arena)), at_(at) {}
-
 ZARRPOINT_INLINE std::optional<bool> pickle_value::to_bool() const noexcept {
   if (kind() != pickle_kind::boolean) return std::nullopt;
   return item().number != 0;
@@ -52,17 +48,9 @@ ZARRPOINT_INLINE std::optional<double> pickle_value::to_double() const noexcept 
   return std::bit_cast<double>(item().number);
 }
 
-ZARRPOINT_INLINE const std::string* pickle_value::if_string() const noexcept {
-  return kind() == pickle_kind::string ? &item().body().text : nullptr;
-}
-
 ZARRPOINT_INLINE std::optional<bytes_view> pickle_value::if_bytes() const noexcept {
   if (kind() != pickle_kind::bytes) return std::nullopt;
   return as_bytes(item().body().text);
-}
-
-ZARRPOINT_INLINE std::size_t pickle_value::element_count() const noexcept {
-  return kind() == pickle_kind::dict ? 0 : item().element_count();
 }
 
 ZARRPOINT_INLINE std::optional<pickle_value> pickle_value::find(std::string_view key) const {
@@ -82,24 +70,6 @@ ZARRPOINT_INLINE std::string_view pickle_value::module() const noexcept {
 ZARRPOINT_INLINE std::string_view pickle_value::name() const noexcept {
   if (kind() != pickle_kind::global) return {};
   return std::string_view(item().body().text).substr(item().body().text.find('\n') + 1);
-}
-
-ZARRPOINT_INLINE bool pickle_value::is_global(std::string_view module_name,
-                                              std::string_view its_name) const noexcept {
-  return kind() == pickle_kind::global && module() == module_name && name() == its_name;
-}
-
-ZARRPOINT_INLINE std::size_t pickle_value::state_count() const noexcept {
-  return item().body().call == nullptr ? 0 : item().body().call->states.size();
-}
-
-ZARRPOINT_INLINE bool pickle_value::is_call_of(std::string_view module_name,
-                                               std::string_view its_name) const {
-  return kind() == pickle_kind::call && callable().is_global(module_name, its_name);
-}
-
-ZARRPOINT_INLINE bool pickle_value::is_same(const pickle_value& as) const noexcept {
-  return arena_ == as.arena_ && at_ == as.at_;
 }
 
 ZARRPOINT_INLINE const std::vector<detail::pickle_index>& pickle_value::members() const noexcept {
@@ -638,10 +608,6 @@ ZARRPOINT_INLINE pickle_stack::pickle_stack() : arena_(v0::detail::make_counted<
   arena_->items[pickle_empty_tuple].kind = pickle_kind::tuple;
 }
 
-ZARRPOINT_INLINE std::size_t pickle_stack::size() const noexcept {
-  return std::max({arena_->items.size(), stack_.size(), marks_.size(), memo_size()});
-}
-
 ZARRPOINT_INLINE result<pickle_value> pickle_stack::finish() {
   if (!marks_.empty() || stack_.size() != 1)
     return broken_pickle("it does not end with exactly one value");
@@ -727,10 +693,6 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 ZARRPOINT_INLINE pickle_writer::pickle_writer() {
   put(detail::pickle_op::proto);
   out_ += '\x02';
-}
-
-ZARRPOINT_INLINE void pickle_writer::boolean(bool value) {
-  put(value ? detail::pickle_op::newtrue : detail::pickle_op::newfalse);
 }
 
 ZARRPOINT_INLINE void pickle_writer::integer(std::int64_t value) {

@@ -71,7 +71,9 @@ class pickle_stack {
   void reserve(std::size_t values) { arena_->items.reserve(values + 4); }
   pickle_item& item(pickle_index at) { return arena_->items[at]; }
   /// The largest number of values, marks, or places in the stack or the memo.
-  std::size_t size() const noexcept;
+  std::size_t size() const noexcept {
+    return std::max({arena_->items.size(), stack_.size(), marks_.size(), memo_size()});
+  }
   /// The one value that is left at the end.
   result<pickle_value> finish();
 

@@ -91,7 +91,8 @@ struct pickle_arena {
 /// A value of a pickle: a cheap handle that keeps the whole of the pickle alive.
 class pickle_value {
  public:
-  pickle_value(std::shared_ptr<const detail::pickle_arena> arena, detail::pickle_index at);
+  pickle_value(std::shared_ptr<const detail::pickle_arena> arena, detail::pickle_index at)
+      : arena_(std::move(arena)), at_(at) {}
 
   pickle_kind kind() const noexcept { return item().kind; }
   bool is_none() const noexcept { return kind() == pickle_kind::none; }
@@ -104,12 +105,16 @@ class pickle_value {
   /// nothing for others.
   std::optional<bytes_view> if_wide_integer() const noexcept;
   std::optional<double> to_double() const noexcept;
-  const std::string* if_string() const noexcept;
+  const std::string* if_string() const noexcept {
+    return kind() == pickle_kind::string ? &item().body().text : nullptr;
+  }
   std::optional<bytes_view> if_bytes() const noexcept;
 
   /// Elements of a list, tuple or set, those appended to the result of a call, or the one name of
   /// a persistent value.
-  std::size_t element_count() const noexcept;
+  std::size_t element_count() const noexcept {
+    return kind() == pickle_kind::dict ? 0 : item().element_count();
+  }
   pickle_value element(std::size_t i) const { return other(item().element(i)); }
 
   /// Members of a dict, or those set in the result of a call (as in an `OrderedDict`). A key may
@@ -122,7 +127,9 @@ class pickle_value {
   /// Of a global; empty for others. Names of Python 2 are told as those of Python 3.
   std::string_view module() const noexcept;
   std::string_view name() const noexcept;
-  bool is_global(std::string_view module_name, std::string_view its_name) const noexcept;
+  bool is_global(std::string_view module_name, std::string_view its_name) const noexcept {
+    return kind() == pickle_kind::global && module() == module_name && name() == its_name;
+  }
 
   /// Of a call, which must be one: what would be called, and with what.
   pickle_value callable() const { return other(item().body().call->callable); }
@@ -131,9 +138,13 @@ class pickle_value {
     return other(item().body().call->keywords);
   }  ///< none, or a dict
   /// What its result would be given as its state, in order.
-  std::size_t state_count() const noexcept;
+  std::size_t state_count() const noexcept {
+    return item().body().call == nullptr ? 0 : item().body().call->states.size();
+  }
   pickle_value state(std::size_t i) const { return other(item().body().call->states[i]); }
-  bool is_call_of(std::string_view module_name, std::string_view its_name) const;
+  bool is_call_of(std::string_view module_name, std::string_view its_name) const {
+    return kind() == pickle_kind::call && callable().is_global(module_name, its_name);
+  }
 
   /// Its number among all values of the pickle, of which there are `total()`.
   std::size_t index() const noexcept { return at_; }
@@ -147,7 +158,9 @@ class pickle_value {
   void for_each_part(F&& f) const;
 
   /// Whether both are one value of one pickle, as `is` in Python.
-  bool is_same(const pickle_value& as) const noexcept;
+  bool is_same(const pickle_value& as) const noexcept {
+    return arena_ == as.arena_ && at_ == as.at_;
+  }
 
  private:
   const detail::pickle_item& item() const noexcept { return arena_->items[at_]; }

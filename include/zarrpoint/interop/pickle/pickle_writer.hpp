@@ -21,7 +21,9 @@ class pickle_writer {
   pickle_writer();
 
   void none() { put(detail::pickle_op::none); }
-  void boolean(bool value);
+  void boolean(bool value) {
+    put(value ? detail::pickle_op::newtrue : detail::pickle_op::newfalse);
+  }
   void integer(std::int64_t value);
   void unsigned_integer(std::uint64_t value);
   void real(double value);

@@ -318,10 +318,6 @@ ZARRPOINT_INLINE result<const tensor_info*> file::get(std::string_view name) con
   return error{errc::not_found, context(name) + ": the file has no tensor of that name"};
 }
 
-ZARRPOINT_INLINE std::string file::context(std::string_view name) const {
-  return source_->name() + ": " + detail::tensor_context(name);
-}
-
 ZARRPOINT_INLINE result<host_view> file::view_of(const tensor_info& tensor) const {
   if (tensor.spec.type.is_below_byte())
     return error{errc::unsupported, "the file packs its elements of " +

@@ -104,7 +104,9 @@ class file {
   const tensor_info* find(std::string_view name) const;
   /// Errors: `not_found`; `unsupported` for a dtype that is none of ours.
   result<const tensor_info*> get(std::string_view name) const;
-  std::string context(std::string_view name) const;
+  std::string context(std::string_view name) const {
+    return source_->name() + ": " + detail::tensor_context(name);
+  }
 
   result<host_view> view_of(const tensor_info& tensor) const;
 
