@@ -123,6 +123,80 @@ TEST_CASE("made hierarchy: names that make more groups than fit are refused") {
   CHECK(last.failure().code == errc::resource_limit);
 }
 
+/// Arrays of bytes with as many chunks along each axis.
+struct grids final : detail::lazy_nodes {
+  std::vector<std::pair<std::string, dims>> all;
+
+  std::string original_name(std::size_t number) const override { return all[number].first; }
+  result<std::string> document(std::size_t number) const override {
+    return R"({"rank":)" + std::to_string(all[number].second.rank()) + "}";
+  }
+  result<dims> counts(std::size_t number) const override { return all[number].second; }
+  result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view at,
+                                      std::string called) const override {
+    if (!detail::chunk_index(at, all[number].second)) return std::unique_ptr<blob>();
+    return detail::text_blob(all[number].first + ' ' + std::string(at), std::move(called));
+  }
+};
+
+std::string text_at(const detail::virtual_hierarchy& of, std::string_view at) {
+  const auto object = of.open(key(at), "its name").value();
+  if (object == nullptr) return "none";
+  CHECK(object->name() == "its name");
+  std::string out(object->size(), ' ');
+  object->read(0, std::as_writable_bytes(std::span(out))).value();
+  return out;
+}
+
+TEST_CASE("made hierarchy: nodes that are made when they are asked for") {
+  grids by;
+  // In an order that is none, with names that a "/" divides from their keys otherwise than a sort.
+  by.all = {{"d/x", dims{}},     {"a-b", dims{}},   {"a/b", dims{1, 2}},
+            {"a.e", dims{0, 1}}, {"d/w/y", dims{}}, {"n\n", dims{11}}};
+  detail::virtual_hierarchy made;
+  for (std::size_t i = 0; i < by.all.size(); ++i) made.add(by.all[i].first, by, i);
+  made.add_group("e/f");
+  made.add_group("a");
+  made.finish({}).value();
+  using texts = std::vector<std::string>;
+  CHECK(names(made, "") == texts{"a/", "a-b/", "a.e/", "d/", "e/", "n%0A/", "zarr.json"});
+  CHECK(names(made, "a") == texts{"b/", "zarr.json"});
+  CHECK(names(made, "a.e") == texts{"zarr.json"});
+  CHECK(names(made, "a-b") == texts{"c", "zarr.json"});
+  CHECK(names(made, "a/b") == texts{"c/", "zarr.json"});
+  CHECK(names(made, "a/b/c") == texts{"0/"});
+  CHECK(names(made, "a/b/c/0") == texts{"0", "1"});
+  CHECK(names(made, "a/b/c/1").empty());
+  CHECK(names(made, "d") == texts{"w/", "x/", "zarr.json"});
+  CHECK(names(made, "d/w") == texts{"y/", "zarr.json"});
+  CHECK(names(made, "e") == texts{"f/", "zarr.json"});
+  CHECK(names(made, "e/f") == texts{"zarr.json"});
+  CHECK(names(made, "n%0A/c").size() == 11);
+  CHECK(names(made, "b").empty());
+  CHECK(text_at(made, "a/b/c/0/1") == "a/b c/0/1");
+  CHECK(text_at(made, "d/x/c") == "d/x c");
+  CHECK(text_at(made, "d/w/y/zarr.json") == R"({"rank":0})");
+  CHECK(text_at(made, "d/zarr.json") == R"({"zarr_format":3,"node_type":"group"})");
+  CHECK(text_at(made, "n%0A/zarr.json") == R"({"rank":1,"attributes":{"original_name":"n\n"}})");
+  CHECK(text_at(made, "n%0A/.zattrs") == "none");
+  for (const char* other : {"a", "a.e/c/0/0", "a/b/c", "a/b/c/1/0", "a-b/c/0", "b", "d", "d/x",
+                            "d/x/d", "z", "0", "b/zarr.json"}) {
+    CAPTURE(other);
+    CHECK(text_at(made, other) == "none");
+  }
+}
+
+TEST_CASE("made hierarchy: one node that is the whole") {
+  grids by;
+  by.all = {{"", dims{}}};
+  detail::virtual_hierarchy made;
+  made.add("", by, 0);
+  made.finish({}, true).value();
+  CHECK(text_at(made, "c") == " c");
+  CHECK(text_at(made, "zarr.json") == R"({"rank":0})");
+  CHECK(names(made, "") == std::vector<std::string>{"c", "zarr.json"});
+}
+
 TEST_CASE("made hierarchy: texts as vlen-utf8 has them") {
   const auto made = detail::array_of_texts({2}, {"ab", ""}).value();
   CHECK(as_text(bytes_view(made.chunk)) == std::string("\2\0\0\0\2\0\0\0ab\0\0\0\0", 14));

@@ -21,8 +21,6 @@
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/listing.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -171,13 +169,14 @@ namespace detail {
 inline constexpr std::string_view metadata_name = ".metadata";
 inline constexpr std::string_view common_name = "common.pt";
 
-/// A name of the hierarchy, and what lies there.
+/// What lies at a name of the hierarchy.
 struct leaf {
   enum class kind : std::uint8_t { tensor, value, common, unknown };
 
-  std::string name;
   kind is = kind::tensor;
-  std::size_t at = 0;  ///< in the list of its kind
+  std::size_t at = 0;       ///< in the list of its kind
+  bool is_renamed = false;  ///< shown by another name than the checkpoint's
+  bool is_long = false;     ///< its name leaves no room for names beneath it
 };
 
 /// What is not a tensor, or not read, as an array.
@@ -226,19 +225,19 @@ ZARRPOINT_INLINE result<std::vector<std::string>> rank_files(const any_store& di
 
 }  // namespace detail
 
-struct state_store::state : std::enable_shared_from_this<state_store::state> {
+struct state_store::state : std::enable_shared_from_this<state_store::state>,
+                            v0::detail::lazy_nodes {
   any_store base;  ///< its root is the directory of the checkpoint
   dcp::metadata metadata;
   std::vector<detail::tensor_grid> grids;  ///< one for each tensor
-  std::vector<detail::leaf> leaves;        ///< sorted by name
-  std::vector<std::string> keys;           ///< one beneath each leaf, sorted
-  memory_store groups;
+  std::vector<detail::leaf> leaves;        ///< the nodes of `tree`, by their numbers
+  v0::detail::virtual_hierarchy tree;
   std::string name;
   torch::pickle_limits most;  ///< what the metadata might cost, and a value may
 
   using object = std::optional<torch::archive_store>;
   struct opened_object {
-    const detail::leaf* of = nullptr;
+    std::size_t number = SIZE_MAX;
     object tensors{};
   };
   mutable std::mutex mutex;
@@ -253,34 +252,9 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
         name(std::move(called)),
         most(limits) {}
 
-  const detail::leaf* find(std::string_view wanted) const {
-    const auto at = std::lower_bound(
-        leaves.begin(), leaves.end(), wanted,
-        [](const detail::leaf& a, std::string_view b) { return std::string_view(a.name) < b; });
-    return at != leaves.end() && at->name == wanted ? &*at : nullptr;
-  }
-
-  /// The leaf that `key` lies beneath, or is, and the rest of the key.
-  const detail::leaf* find(std::string_view key, std::string_view& rest) const {
-    for (std::size_t end = key.size(); end != 0 && end != key.npos;
-         end = key.substr(0, end).rfind('/')) {
-      if (const detail::leaf* const found = find(key.substr(0, end))) {
-        rest = end == key.size() ? std::string_view() : key.substr(end + 1);
-        return found;
-      }
-    }
-    return nullptr;
-  }
-
-  result<void> add_group(const std::string& path) const {
-    constexpr std::string_view document = R"({"zarr_format":3,"node_type":"group"})";
-    ZARRPOINT_TRY(at, store_key::parse(path));
-    ZARRPOINT_TRY(key, at.child("zarr.json"));
-    return groups.put(key, as_bytes(document));
-  }
-
   /// The name in the checkpoint.
-  std::string_view original(const detail::leaf& of) const {
+  std::string original_name(std::size_t number) const override {
+    const detail::leaf& of = leaves[number];
     switch (of.is) {
       case detail::leaf::kind::tensor: return metadata.tensors[of.at].name;
       case detail::leaf::kind::value: return metadata.values[of.at].name;
@@ -290,35 +264,16 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return "common";
   }
 
-  /// Names and sorts the leaves, and makes the groups above them.
+  /// Puts all leaves into the tree.
   result<void> place_leaves() {
-    {
-      std::vector<std::string> names;
-      names.reserve(leaves.size());
-      for (const detail::leaf& each : leaves) names.emplace_back(original(each));
-      std::vector<std::string> shown = v0::detail::shown_names(names);
-      for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i].name = std::move(shown[i]);
+    for (std::size_t i = 0; i < leaves.size(); ++i) tree.add(original_name(i), *this, i);
+    ZARRPOINT_CHECK(tree.finish({}));
+    for (const v0::detail::virtual_hierarchy::place& each : tree.places()) {
+      detail::leaf& of = leaves[each.number];
+      of.is_renamed = each.is_renamed;
+      of.is_long = each.name.size() > 256;
+      if (of.is == detail::leaf::kind::tensor) metadata.tensors[of.at].shown = each.name;
     }
-    for (const detail::leaf& each : leaves)
-      if (each.is == detail::leaf::kind::tensor) metadata.tensors[each.at].shown = each.name;
-    std::sort(leaves.begin(), leaves.end(),
-              [](const detail::leaf& a, const detail::leaf& b) { return a.name < b.name; });
-    ZARRPOINT_CHECK(add_group(""));
-    v0::detail::group_budget budget;
-    std::string last;
-    keys.reserve(leaves.size());
-    for (const detail::leaf& each : leaves) {
-      const std::string& path = each.name;
-      for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
-        const std::string group = path.substr(0, at);
-        if (last.starts_with(group + '/')) continue;
-        ZARRPOINT_CHECK(budget.charge(group));
-        ZARRPOINT_CHECK(add_group(group));
-      }
-      last = path + '/';
-      keys.push_back(path + "/c");
-    }
-    std::sort(keys.begin(), keys.end());
     return {};
   }
 
@@ -338,15 +293,14 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
 
   /// A value that is an object with tensors in it is a group of them; nothing for other leaves, and
   /// where it cannot be opened.
-  object open_object(const detail::leaf& of) const {
-    constexpr std::size_t max_name = 256;  // leaves room for names beneath it
-    if (of.is != detail::leaf::kind::value || of.name.size() > max_name) return {};
-    const auto at = static_cast<std::size_t>(&of - leaves.data());
+  object open_object(std::size_t number) const {
+    const detail::leaf& of = leaves[number];
+    if (of.is != detail::leaf::kind::value || of.is_long) return {};
     {
       const std::lock_guard lock(mutex);
-      if (!plain.empty() && plain[at]) return {};
+      if (!plain.empty() && plain[number]) return {};
       for (const opened_object& each : objects)
-        if (each.of == &of) return each.tensors;
+        if (each.number == number) return each.tensors;
     }
     const auto open = [&]() -> result<torch::archive_store> {
       ZARRPOINT_TRY(file, open_value(of));
@@ -358,20 +312,20 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     const std::lock_guard lock(mutex);
     if (!opened) {
       plain.resize(leaves.size());
-      plain[at] = true;
+      plain[number] = true;
       return {};
     }
-    objects[next_object++ % objects.size()] = {&of, *opened};
+    objects[next_object++ % objects.size()] = {number, *opened};
     return *std::move(opened);
   }
 
   /// A key in a group of tensors. Documents tell names that are shown in another way.
-  result<std::unique_ptr<blob>> open_in(const torch::archive_store& object, const detail::leaf& of,
+  result<std::unique_ptr<blob>> open_in(const torch::archive_store& object, std::size_t number,
                                         std::string_view rest) const {
     ZARRPOINT_TRY(key, store_key::parse(rest));
     ZARRPOINT_TRY(found, object.open(key));
     constexpr std::string_view document = "zarr.json";
-    if (found == nullptr || of.name == original(of) || !rest.ends_with(document))
+    if (found == nullptr || !leaves[number].is_renamed || !rest.ends_with(document))
       return std::move(found);
     std::vector<std::byte> bytes(static_cast<std::size_t>(found->size()));
     ZARRPOINT_CHECK(found->read(0, bytes));
@@ -383,8 +337,8 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
         if (const std::string* const text = name->if_string()) own = *text;
     ZARRPOINT_TRY(text, v0::detail::with_original_name(
                             as_text(bytes_view(bytes)),
-                            std::string(original(of)) + (own.empty() ? "" : "/") + own));
-    return in_memory(text, found->name());
+                            original_name(number) + (own.empty() ? "" : "/") + own));
+    return v0::detail::text_blob(text, found->name());
   }
 
   result<std::string> document_of(std::size_t at) const {
@@ -396,10 +350,8 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   result<std::unique_ptr<blob>> open_chunk(std::size_t at, std::string_view rest,
                                            std::string called) const {
     const detail::tensor_grid& grid = grids[at];
-    const auto index = chunk_key_encoding().parse(rest, grid.shape().rank());
+    const auto index = v0::detail::chunk_index(rest, grid.counts());
     if (!index) return std::unique_ptr<blob>();
-    for (std::size_t d = 0; d < index->rank(); ++d)
-      if ((*index)[d] >= grid.counts()[d]) return std::unique_ptr<blob>();
     // A chunk keeps all of this, and with it the entry of its tensor.
     const std::shared_ptr<const tensor_entry> tensor(shared_from_this(), &metadata.tensors[at]);
     if (tensor->spec.type.is_below_byte()) {  // of safetensors, in one piece
@@ -414,14 +366,6 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return detail::chunk_blob::open(std::move(plan));
   }
 
-  static std::unique_ptr<blob> in_memory(std::vector<std::byte> bytes, std::string called) {
-    return std::make_unique<v0::detail::memory_blob>(std::move(bytes), std::move(called));
-  }
-  static std::unique_ptr<blob> in_memory(std::string_view text, std::string called) {
-    const bytes_view bytes = as_bytes(text);
-    return in_memory(std::vector<std::byte>(bytes.begin(), bytes.end()), std::move(called));
-  }
-
   static detail::shown_array unread(const v0::detail::unread_entry& what,
                                     std::vector<stored_item> items) {
     const auto count = static_cast<index_t>(items.size());
@@ -429,14 +373,15 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
   }
 
   /// A leaf that is not a tensor, or is not known.
-  result<detail::shown_array> shown(const detail::leaf& of) const {
+  result<detail::shown_array> shown(std::size_t number) const {
+    const detail::leaf& of = leaves[number];
     if (of.is == detail::leaf::kind::unknown) {
       const unknown_entry& what = metadata.unknown[of.at];
       return unread({what.type, what.reason, what.shape}, what.items);
     }
     const auto read = [&]() -> result<detail::shown_array> {
       ZARRPOINT_TRY(file, open_value(of));
-      ZARRPOINT_TRY(made, detail::to_array(file, original(of)));
+      ZARRPOINT_TRY(made, detail::to_array(file, original_name(number)));
       return detail::shown_array{std::move(made.document), dims(made.rank, 1),
                                  std::move(made.chunk)};
     };
@@ -446,70 +391,44 @@ struct state_store::state : std::enable_shared_from_this<state_store::state> {
     return unread({"object", made.failure().message, {}}, {metadata.values[of.at].from});
   }
 
-  /// Its document, which tells a name that is shown in another way.
-  result<std::string> document_of(const detail::leaf& of) const {
-    std::string text;
-    if (of.is == detail::leaf::kind::tensor) {
-      ZARRPOINT_TRY(made, document_of(of.at));
-      text = std::move(made);
-    } else {
-      ZARRPOINT_TRY(made, shown(of));
-      text = std::move(made.document);
-    }
-    if (of.name != original(of)) return v0::detail::with_original_name(text, original(of));
-    return text;
+  result<std::string> document(std::size_t number) const override {
+    if (leaves[number].is == detail::leaf::kind::tensor) return document_of(leaves[number].at);
+    ZARRPOINT_TRY(made, shown(number));
+    return std::move(made.document);
   }
 
-  result<std::unique_ptr<blob>> open_in(const detail::leaf& of, std::string_view rest,
-                                        std::string called) const {
-    if (const object tensors = open_object(of)) return open_in(*tensors, of, rest);
-    if (rest == "zarr.json") {
-      ZARRPOINT_TRY(text, document_of(of));
-      return in_memory(text, std::move(called));
-    }
-    if (of.is == detail::leaf::kind::tensor) return open_chunk(of.at, rest, std::move(called));
-    if (rest != "c" && !rest.starts_with("c/")) return std::unique_ptr<blob>();
-    ZARRPOINT_TRY(made, shown(of));
-    const auto index = chunk_key_encoding().parse(rest, made.counts.rank());
+  result<dims> counts(std::size_t number) const override {
+    if (leaves[number].is == detail::leaf::kind::tensor) return grids[leaves[number].at].counts();
+    ZARRPOINT_TRY(made, shown(number));
+    return made.counts;
+  }
+
+  result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view key,
+                                      std::string called) const override {
+    const detail::leaf& of = leaves[number];
+    if (of.is == detail::leaf::kind::tensor) return open_chunk(of.at, key, std::move(called));
+    ZARRPOINT_TRY(made, shown(number));
+    const auto index = v0::detail::chunk_index(key, made.counts);
     if (!index) return std::unique_ptr<blob>();
-    for (std::size_t d = 0; d < index->rank(); ++d)
-      if ((*index)[d] >= made.counts[d]) return std::unique_ptr<blob>();
-    if (made.items.empty()) return in_memory(std::move(made.chunk), std::move(called));
+    if (made.items.empty())
+      return v0::detail::make_owned<blob, v0::detail::memory_blob>(std::move(made.chunk),
+                                                                   std::move(called));
     stored_item item = made.items[static_cast<std::size_t>((*index)[0])];
     item.transforms.clear();  // its stored bytes
     return detail::open_item(base, item, UINT64_MAX);
   }
 
-  /// What lies beneath an array: its document, and its chunks, by the digits of their keys.
-  result<std::vector<list_entry>> list_in(const detail::leaf& of, std::string_view rest) const {
-    if (const object tensors = open_object(of)) {
-      ZARRPOINT_TRY(key, store_key::parse(rest));
-      return tensors->list(key);
-    }
-    dims counts;
-    if (of.is == detail::leaf::kind::tensor) {
-      counts = grids[of.at].counts();
-    } else {
-      ZARRPOINT_TRY(made, shown(of));
-      counts = made.counts;
-    }
-    const bool has_none = box::whole(counts).empty();
-    std::vector<list_entry> out;
-    if (rest.empty()) {
-      if (!has_none) out.push_back({"c", counts.rank() != 0});
-      out.push_back({"zarr.json", false});
-      return out;
-    }
-    const auto depth = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), '/'));
-    if (has_none || depth >= counts.rank() || (rest != "c" && !rest.starts_with("c/"))) return out;
-    const auto above = chunk_key_encoding().parse(rest, depth);
-    if (!above) return out;
-    for (std::size_t d = 0; d < depth; ++d)
-      if ((*above)[d] >= counts[d]) return out;
-    for (index_t i = 0; i < counts[depth]; ++i)
-      out.push_back({std::to_string(i), depth + 1 < counts.rank()});
-    std::sort(out.begin(), out.end());
-    return out;
+  result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+                                     std::string called) const override {
+    if (const object tensors = open_object(number)) return open_in(*tensors, number, key);
+    return lazy_nodes::open(number, key, std::move(called));
+  }
+
+  result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const override {
+    const object tensors = open_object(number);
+    if (!tensors) return lazy_nodes::list(number, prefix);
+    ZARRPOINT_TRY(key, store_key::parse(prefix));
+    return tensors->list(key);
   }
 };
 
@@ -559,16 +478,16 @@ ZARRPOINT_INLINE result<state_store> state_store::read(any_store base, store_key
   for (const tensor_entry& tensor : out->metadata.tensors) {
     ZARRPOINT_TRY(grid, detail::tensor_grid::make(tensor).at("the tensor " +
                                                              v0::detail::in_quotes(tensor.name)));
-    out->leaves.push_back({{}, detail::leaf::kind::tensor, out->grids.size()});
+    out->leaves.push_back({detail::leaf::kind::tensor, out->grids.size()});
     out->grids.push_back(std::move(grid));
   }
   for (std::size_t i = 0; i < out->metadata.values.size(); ++i)
-    out->leaves.push_back({{}, detail::leaf::kind::value, i});
+    out->leaves.push_back({detail::leaf::kind::value, i});
   for (std::size_t i = 0; i < out->metadata.unknown.size(); ++i)
-    out->leaves.push_back({{}, detail::leaf::kind::unknown, i});
+    out->leaves.push_back({detail::leaf::kind::unknown, i});
   ZARRPOINT_TRY(common, store_key::parse(detail::common_name));
   ZARRPOINT_TRY(object, directory.open(common));
-  if (object != nullptr) out->leaves.push_back({{}, detail::leaf::kind::common, 0});
+  if (object != nullptr) out->leaves.push_back({detail::leaf::kind::common, 0});
   ZARRPOINT_CHECK(out->place_leaves());
   return state_store(out);
 }
@@ -581,15 +500,16 @@ ZARRPOINT_INLINE result<node> state_store::values() const {
   return guarded([&]() -> result<node> {
     node out = node(node::object());
     std::size_t most_gaps = std::size_t{1} << 20;
-    for (const detail::leaf& leaf : state_->leaves) {
+    for (std::size_t i = 0; i < state_->leaves.size(); ++i) {
+      const detail::leaf& leaf = state_->leaves[i];
       if (leaf.is == detail::leaf::kind::tensor || leaf.is == detail::leaf::kind::unknown) continue;
-      const std::string_view name = state_->original(leaf);
+      const std::string name = state_->original_name(i);
       const auto put = [&]() -> result<void> {
         ZARRPOINT_TRY(file, state_->open_value(leaf));
         ZARRPOINT_TRY(made, detail::to_node(file, name));
         std::vector<path_step> path;
         if (leaf.is == detail::leaf::kind::value) path = state_->metadata.values[leaf.at].path;
-        if (path.empty()) path = {{std::string(name), false}};
+        if (path.empty()) path = {{name, false}};
         return detail::put_at(out, path, std::move(made), most_gaps);
       };
       ZARRPOINT_CHECK(put().at("the value " + v0::detail::in_quotes(name)));
@@ -599,11 +519,13 @@ ZARRPOINT_INLINE result<node> state_store::values() const {
 }
 
 ZARRPOINT_INLINE result<torch::file> state_store::value(std::string_view name) const {
-  const detail::leaf* const found = state_->find(name);
-  if (found == nullptr || found->is == detail::leaf::kind::tensor ||
-      found->is == detail::leaf::kind::unknown)
-    return error{errc::not_found, state_->name + " has no value " + v0::detail::in_quotes(name)};
-  return state_->open_value(*found);
+  std::string_view rest;
+  if (const auto* const found = state_->tree.find(name, rest); found != nullptr && rest.empty()) {
+    const detail::leaf& leaf = state_->leaves[found->number];
+    if (leaf.is == detail::leaf::kind::value || leaf.is == detail::leaf::kind::common)
+      return state_->open_value(leaf);
+  }
+  return error{errc::not_found, state_->name + " has no value " + v0::detail::in_quotes(name)};
 }
 
 ZARRPOINT_INLINE std::string state_store::describe(const store_key& key) const {
@@ -611,29 +533,11 @@ ZARRPOINT_INLINE std::string state_store::describe(const store_key& key) const {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> state_store::open(const store_key& key) const {
-  return guarded([&]() -> result<std::unique_ptr<blob>> {
-    std::string_view rest;
-    const detail::leaf* const found = state_->find(key.str(), rest);
-    if (found == nullptr) return state_->groups.open(key);
-    return state_->open_in(*found, rest, describe(key));
-  });
+  return guarded([&] { return state_->tree.open(key, describe(key)); });
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> state_store::list(const store_key& prefix) const {
-  return guarded([&]() -> result<std::vector<list_entry>> {
-    std::string_view rest;
-    if (const detail::leaf* const found = state_->find(prefix.str(), rest))
-      return state_->list_in(*found, rest);
-    auto out = v0::detail::list_children(prefix, [&](std::string_view text) {
-      const auto at = std::lower_bound(state_->keys.begin(), state_->keys.end(), text);
-      return at == state_->keys.end() ? nullptr : &*at;
-    });
-    ZARRPOINT_TRY(made, state_->groups.list(prefix));
-    out.insert(out.end(), made.begin(), made.end());
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
-    return out;
-  });
+  return guarded([&] { return state_->tree.list(prefix); });
 }
 
 // ---------------------------------------------------------------------------------- dcp_format.hpp

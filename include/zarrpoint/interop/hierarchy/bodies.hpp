@@ -204,6 +204,71 @@ inline std::shared_ptr<const std::vector<std::byte>> shared_text_of(std::string_
   return v0::detail::make_counted<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
 
+ZARRPOINT_INLINE std::unique_ptr<blob> text_blob(std::string_view text, std::string called) {
+  return v0::detail::make_owned<blob, memory_blob>(shared_text_of(text), std::move(called));
+}
+
+ZARRPOINT_INLINE std::optional<dims> chunk_index(std::string_view key, const dims& counts) {
+  auto index = chunk_key_encoding().parse(key, counts.rank());
+  for (std::size_t d = 0; index && d < counts.rank(); ++d)
+    if ((*index)[d] >= counts[d]) return std::nullopt;
+  return index;
+}
+
+/// What lies beneath an array: its document, and its chunks, by the digits of their keys.
+inline std::vector<list_entry> list_array(const dims& counts, std::string_view prefix) {
+  const bool has_none = box::whole(counts).empty();
+  std::vector<list_entry> out;
+  if (prefix.empty()) {
+    if (!has_none) out.push_back({"c", counts.rank() != 0});
+    out.push_back({"zarr.json", false});
+    return out;
+  }
+  const auto depth = static_cast<std::size_t>(std::count(prefix.begin(), prefix.end(), '/'));
+  if (has_none || depth >= counts.rank() || (prefix != "c" && !prefix.starts_with("c/")))
+    return out;
+  if (!chunk_index(prefix, dims(std::span<const index_t>(counts).first(depth)))) return out;
+  for (index_t i = 0; i < counts[depth]; ++i)
+    out.push_back({std::to_string(i), depth + 1 < counts.rank()});
+  sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> lazy_nodes::open(std::size_t number,
+                                                                std::string_view key,
+                                                                std::string called) const {
+  if (key == "zarr.json") {
+    ZARRPOINT_TRY(text, document(number));
+    return text_blob(text, std::move(called));
+  }
+  if (key != "c" && !key.starts_with("c/")) return std::unique_ptr<blob>();
+  return chunk(number, key, std::move(called));
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> lazy_nodes::list(std::size_t number,
+                                                                  std::string_view prefix) const {
+  ZARRPOINT_TRY(chunks, counts(number));
+  return list_array(chunks, prefix);
+}
+
+ZARRPOINT_INLINE dims virtual_hierarchy::array::counts() const {
+  return rank == 1 ? dims{static_cast<index_t>(chunks.size())} : dims(rank, chunks.empty() ? 0 : 1);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_hierarchy::array::open(
+    std::string_view key, std::string called) const {
+  if (key == "zarr.json")
+    return v0::detail::make_owned<blob, memory_blob>(document, std::move(called));
+  const auto index = chunk_index(key, counts());
+  if (!index) return std::unique_ptr<blob>();
+  return chunks[rank == 1 ? static_cast<std::size_t>((*index)[0]) : 0](std::move(called));
+}
+
+ZARRPOINT_INLINE void virtual_hierarchy::add(const std::string& name, array made) {
+  places_.push_back({name, arrays_.size()});
+  arrays_.push_back(std::move(made));
+}
+
 ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
                                                      const array_metadata& as, chunk_opener chunk) {
   if (!is_wanted(name)) return {};
@@ -212,23 +277,17 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
     last_text_ = shared_text_of(dump_json(document));
     last_ = as;
   }
-  entry made{last_text_, {}};
-  if (!box::whole(as.shape).empty())
-    made.chunks.emplace_back(as.keys.key(dims(as.shape.rank(), 0)), std::move(chunk));
-  names_.push_back(name);
-  entries_.push_back(std::move(made));
+  array made{last_text_, as.shape.rank(), {}};
+  if (!box::whole(as.shape).empty()) made.chunks.push_back(std::move(chunk));
+  add(name, std::move(made));
   return {};
 }
 
 ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
                                                      const unread_entry& what,
                                                      std::vector<chunk_opener> stored) {
-  if (!is_wanted(name)) return {};
-  entry made{shared_text_of(dump_json(unread_document(what))), {}};
-  for (chunk_opener& each : stored)
-    made.chunks.emplace_back("c/" + std::to_string(made.chunks.size()), std::move(each));
-  names_.push_back(name);
-  entries_.push_back(std::move(made));
+  if (is_wanted(name))
+    add(name, {shared_text_of(dump_json(unread_document(what))), 1, std::move(stored)});
   return {};
 }
 
@@ -242,85 +301,156 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
              });
 }
 
-ZARRPOINT_INLINE void virtual_hierarchy::add_group(const std::string& path,
-                                                   const shared_text& document) {
-  objects_.push_back({path.empty() ? "zarr.json" : path + "/zarr.json", document, {}});
+ZARRPOINT_INLINE void virtual_hierarchy::add(std::string name, const lazy_nodes& by,
+                                             std::size_t number) {
+  lazy_ = &by;
+  places_.push_back({std::move(name), number, true});
 }
 
-ZARRPOINT_INLINE result<void> virtual_hierarchy::add_entries() {
-  std::vector<std::string> shown = shown_names(names_);
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    entry& each = entries_[i];
-    if (shown[i] != names_[i]) {
-      ZARRPOINT_TRY(document, with_original_name(as_text(bytes_view(*each.document)), names_[i]));
-      each.document = shared_text_of(document);
+ZARRPOINT_INLINE result<void> virtual_hierarchy::show_names(bool are_keys) {
+  if (!are_keys) {
+    std::vector<std::string> names;
+    names.reserve(places_.size());
+    for (place& each : places_) names.push_back(std::move(each.name));
+    std::vector<std::string> shown = shown_names(names);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      place& each = places_[i];
+      each.name = std::move(shown[i]);
+      if (each.is_lazy || each.name == names[i]) continue;
+      shared_text& document = arrays_[each.number].document;
+      ZARRPOINT_TRY(told, with_original_name(as_text(bytes_view(*document)), names[i]));
+      document = shared_text_of(told);
     }
-    ZARRPOINT_TRY(at, store_key::parse(shown[i]));
-    ZARRPOINT_TRY(key, at.child("zarr.json"));
-    objects_.push_back({std::string(key.str()), std::move(each.document), {}});
-    for (auto& [beneath, chunk] : each.chunks)
-      objects_.push_back({shown[i] + '/' + beneath, nullptr, std::move(chunk)});
-    each = {};
   }
-  entries_ = {};
-  last_.reset();
-  last_text_ = nullptr;
-  names_ = std::move(shown);
-  v0::detail::sort_names(names_);
+  for (place& each : places_)
+    each.is_renamed = each.is_lazy && each.name != lazy_->original_name(each.number);
+  v0::detail::sort_by_text(places_, [](const place& one) -> std::string_view { return one.name; });
   return {};
 }
 
-ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::make_groups() {
   group_budget budget;
-  for (const std::string& name : names_)  // before their names are made
-    if (name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(name));
-  ZARRPOINT_CHECK(add_entries());
-  node group;
-  group.set("zarr_format", 3);
-  group.set("node_type", "group");
-  node root = group;
-  if (!attributes.is_null()) root.set("attributes", attributes);
-  add_group("", shared_text_of(dump_json(root)));
-  std::vector<std::string> groups;  // made when all are known to fit
+  std::vector<std::string> added = std::move(groups_);
+  v0::detail::sort_names(added);
+  groups_ = {};
   std::string last;
-  for (const std::string& name : names_) {
-    for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1)) {
-      std::string above = name.substr(0, at + 1);
+  // Each group that ends before one of the slashes of `path`.
+  const auto add_above = [&](std::string path) -> result<void> {
+    for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
+      std::string above = path.substr(0, at + 1);
       if (last.starts_with(above)) continue;
       above.pop_back();
       ZARRPOINT_CHECK(budget.charge(above));
-      groups.push_back(std::move(above));
+      groups_.push_back(std::move(above));
     }
-    last = name + '/';
-  }
-  names_ = {};
-  const shared_text document = shared_text_of(dump_json(group));
-  for (const std::string& each : groups) add_group(each, document);
-  v0::detail::sort_by_text(objects_, [](const object& one) -> std::string_view { return one.key; });
+    last = std::move(path);
+    return {};
+  };
+  for (const place& each : places_) ZARRPOINT_CHECK(add_above(each.name));
+  last.clear();
+  for (const std::string& each : added) ZARRPOINT_CHECK(add_above(each + '/'));
+  v0::detail::sort_names(groups_);
+  groups_.erase(std::unique(groups_.begin(), groups_.end()), groups_.end());
   return {};
 }
 
-ZARRPOINT_INLINE std::vector<virtual_hierarchy::object>::const_iterator
-virtual_hierarchy::first_object(std::string_view key) const {
-  return std::lower_bound(
-      objects_.begin(), objects_.end(), key,
-      [](const object& a, std::string_view b) { return std::string_view(a.key) < b; });
+ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes, bool are_keys) {
+  group_budget budget;
+  for (const place& each : places_)  // before their names are made
+    if (each.name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(each.name));
+  last_.reset();
+  last_text_ = nullptr;
+  ZARRPOINT_CHECK(show_names(are_keys));
+  ZARRPOINT_CHECK(make_groups());
+  node group = node::object{{"zarr_format", 3}, {"node_type", "group"}};
+  group_text_ = shared_text_of(dump_json(group));
+  if (!attributes.is_null()) group.set("attributes", attributes);
+  if (places_.empty() || !places_[0].name.empty()) root_text_ = shared_text_of(dump_json(group));
+  return {};
+}
+
+ZARRPOINT_INLINE bool virtual_hierarchy::is_group(std::string_view name) const {
+  if (name.empty()) return root_text_ != nullptr;
+  const auto at = std::lower_bound(groups_.begin(), groups_.end(), name);
+  return at != groups_.end() && *at == name;
+}
+
+ZARRPOINT_INLINE const virtual_hierarchy::place* virtual_hierarchy::find(
+    std::string_view key, std::string_view& rest) const {
+  for (std::string_view name = key;;) {
+    const auto at = std::lower_bound(
+        places_.begin(), places_.end(), name,
+        [](const place& a, std::string_view b) { return std::string_view(a.name) < b; });
+    if (at != places_.end() && at->name == name) {
+      rest = key.substr(name.empty() ? 0 : std::min(name.size() + 1, key.size()));
+      return &*at;
+    }
+    if (name.empty()) return nullptr;
+    const std::size_t slash = name.rfind('/');
+    name = name.substr(0, slash == name.npos ? 0 : slash);
+  }
+}
+
+/// A document with the name in the file. One of Zarr v2 may lack attributes.
+inline result<std::unique_ptr<blob>> with_original_name(std::unique_ptr<blob> document, bool is_v3,
+                                                        const std::string& name,
+                                                        std::string called) {
+  constexpr std::uint64_t most = std::uint64_t{128} << 20;
+  std::string text = "{}";
+  if (document != nullptr) {
+    text.resize(static_cast<std::size_t>(std::min(document->size(), most)));
+    ZARRPOINT_CHECK(document->read(0, std::as_writable_bytes(std::span(text))));
+  }
+  if (!is_v3) text = R"({"attributes":)" + text + '}';
+  ZARRPOINT_TRY(told, with_original_name(text, name).at(called));
+  if (is_v3) return text_blob(told, std::move(called));
+  ZARRPOINT_TRY(whole, parse_json(as_bytes(told)));
+  return text_blob(dump_json(*whole.find("attributes")), std::move(called));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_hierarchy::open(const store_key& key,
                                                                        std::string name) const {
-  const auto at = first_object(key.str());
-  if (at == objects_.end() || at->key != key.str()) return std::unique_ptr<blob>();
-  if (at->text == nullptr) return at->chunk(std::move(name));
-  return v0::detail::make_owned<blob, memory_blob>(at->text, std::move(name));
+  std::string_view rest;
+  if (const place* const at = find(key.str(), rest)) {
+    if (!at->is_lazy) return arrays_[at->number].open(rest, std::move(name));
+    ZARRPOINT_TRY(object, lazy_->open(at->number, rest, name));
+    const bool is_v3 = rest == "zarr.json";
+    if (!at->is_renamed || (!is_v3 && rest != ".zattrs")) return std::move(object);
+    if (object == nullptr) {
+      ZARRPOINT_TRY(v2, is_v3 ? std::unique_ptr<blob>() : lazy_->open(at->number, ".zarray", name));
+      if (v2 == nullptr) return std::unique_ptr<blob>();
+    }
+    return with_original_name(std::move(object), is_v3, lazy_->original_name(at->number),
+                              std::move(name));
+  }
+  const store_key group = key.parent();
+  if (key.name() != "zarr.json" || !is_group(group.str())) return std::unique_ptr<blob>();
+  return v0::detail::make_owned<blob, memory_blob>(group.is_root() ? root_text_ : group_text_,
+                                                   std::move(name));
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_hierarchy::list(
     const store_key& prefix) const {
-  return list_children(prefix, [&](std::string_view text) {
-    const auto at = first_object(text);
-    return at == objects_.end() ? nullptr : &at->key;
+  std::string_view rest;
+  if (const place* const at = find(prefix.str(), rest))
+    return at->is_lazy ? lazy_->list(at->number, rest)
+                       : list_array(arrays_[at->number].counts(), rest);
+  std::vector<list_entry> out = list_children(prefix, [&](std::string_view text) {
+    const auto at = std::lower_bound(
+        places_.begin(), places_.end(), text,
+        [](const place& a, std::string_view b) { return std::string_view(a.name) < b; });
+    return at == places_.end() ? nullptr : &at->name;
   });
+  const auto groups = list_children(prefix, [&](std::string_view text) {
+    const auto at = std::lower_bound(groups_.begin(), groups_.end(), text);
+    return at == groups_.end() ? nullptr : &*at;
+  });
+  out.insert(out.end(), groups.begin(), groups.end());
+  for (list_entry& each : out) each.is_prefix = true;
+  if (is_group(prefix.str())) out.push_back({"zarr.json", false});
+  sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 ZARRPOINT_INLINE array_metadata raw_array(const tensor_spec& spec, endian order) {

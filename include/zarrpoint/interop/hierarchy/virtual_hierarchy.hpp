@@ -40,9 +40,43 @@ node unread_document(const unread_entry& what);
 /// A document with the attribute that tells the name in the file.
 result<std::string> with_original_name(std::string_view document, std::string_view name);
 
-/// Arrays that lie in a file of another format, as a Zarr v3 hierarchy to read and list: the
-/// documents are made, and each array is one chunk, which is opened when it is asked for. Names
-/// that cannot be keys are told as `shown_names` says, with the attribute `original_name`.
+/// Nodes of a hierarchy that are made when they are asked for, by their numbers.
+class lazy_nodes {
+ public:
+  lazy_nodes() = default;
+  lazy_nodes(const lazy_nodes&) = delete;
+  lazy_nodes& operator=(const lazy_nodes&) = delete;
+
+  /// What the file calls it.
+  virtual std::string original_name(std::size_t number) const = 0;
+  /// The `zarr.json` of an array.
+  virtual result<std::string> document(std::size_t number) const = 0;
+  /// Its chunks along each axis.
+  virtual result<dims> counts(std::size_t number) const = 0;
+  /// A chunk by its key beneath the array; a null pointer for none.
+  virtual result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view key,
+                                              std::string called) const = 0;
+
+  /// What lies at a key beneath a node, and what `list` of a store gives. What is not one array of
+  /// Zarr v3, as these two take it, has its own.
+  virtual result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+                                             std::string called) const;
+  virtual result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const;
+
+ protected:
+  ~lazy_nodes() = default;
+};
+
+/// The index of a chunk with that key, among as many; nothing for another key.
+std::optional<dims> chunk_index(std::string_view key, const dims& counts);
+
+/// A text as an object.
+std::unique_ptr<blob> text_blob(std::string_view text, std::string called);
+
+/// What a file of another format holds, as a Zarr v3 hierarchy to read and list: the one place
+/// where its documents are made. An array that is added with its metadata is one chunk, which is
+/// opened when it is asked for; `lazy_nodes` have any number. Names that cannot be keys are told as
+/// `shown_names` says, with the attribute `original_name`.
 class virtual_hierarchy {
  public:
   /// Gives the chunk, as an object with that name in messages.
@@ -61,11 +95,29 @@ class virtual_hierarchy {
   result<void> add(const std::string& name, const unread_entry& what,
                    std::vector<chunk_opener> stored);
 
-  /// Adds the groups, the root with attributes; call it once, after all arrays. Errors:
-  /// `resource_limit` where names make groups of which the names alone take more than 64 MiB.
-  result<void> finish(const node& attributes);
+  /// Adds a node of `by`, which is that of all such nodes and outlives the calls of this.
+  void add(std::string name, const lazy_nodes& by, std::size_t number);
+  /// Adds a group in which nothing needs to lie. The name is a key.
+  void add_group(std::string name) { groups_.push_back(std::move(name)); }
 
-  /// Once it is finished. A null pointer for no such key.
+  /// Adds the groups, the root with attributes; call it once, after all arrays. `are_keys`: the
+  /// names are as `shown_names` makes them. Errors: `resource_limit` where names make groups of
+  /// which the names alone take more than 64 MiB.
+  result<void> finish(const node& attributes, bool are_keys = false);
+
+  /// What lies at a name, if that is not a group.
+  struct place {
+    std::string name;  ///< as it is shown
+    std::size_t number = 0;
+    bool is_lazy = false;
+    bool is_renamed = false;
+  };
+
+  /// Once it is finished: all of them, sorted by name.
+  const std::vector<place>& places() const noexcept { return places_; }
+  /// The one at a key or above it, and the rest of the key; null for none.
+  const place* find(std::string_view key, std::string_view& rest) const;
+  /// A null pointer for no such key.
   result<std::unique_ptr<blob>> open(const store_key& key, std::string name) const;
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
@@ -73,28 +125,30 @@ class virtual_hierarchy {
   /// Most arrays of a model have the document of the one before them, and share its text.
   using shared_text = std::shared_ptr<const std::vector<std::byte>>;
 
-  struct entry {
+  struct array {
     shared_text document;
-    std::vector<std::pair<std::string, chunk_opener>> chunks;  ///< by their keys beneath it
-  };
-  struct object {
-    std::string key;
-    shared_text text;    ///< of a document; otherwise null
-    chunk_opener chunk;  ///< of what is none
+    std::size_t rank = 0;  ///< of the keys of its chunks
+    std::vector<chunk_opener> chunks;
+
+    dims counts() const;
+    result<std::unique_ptr<blob>> open(std::string_view key, std::string called) const;
   };
 
   bool is_wanted(std::string_view name) const { return !wanted_ || wanted_(name); }
-  void add_group(const std::string& path, const shared_text& document);
-  result<void> add_entries();
-  /// The first object whose key is not less.
-  std::vector<object>::const_iterator first_object(std::string_view key) const;
+  bool is_group(std::string_view name) const;
+  void add(const std::string& name, array made);
+  result<void> show_names(bool are_keys);
+  result<void> make_groups();
 
   name_filter wanted_;
   std::optional<array_metadata> last_;  ///< of the array that was added last
   shared_text last_text_;
-  std::vector<std::string> names_;  ///< of the arrays; at the end as they are shown, sorted
-  std::vector<entry> entries_;      ///< one for each name, until the end
-  std::vector<object> objects_;     ///< sorted at the end
+  const lazy_nodes* lazy_ = nullptr;
+  std::vector<place> places_;        ///< sorted at the end, and named as they are shown
+  std::vector<array> arrays_;        ///< by the numbers of those that are not lazy
+  std::vector<std::string> groups_;  ///< below the root; sorted at the end
+  shared_text root_text_;            ///< null where the root is an array
+  shared_text group_text_;
 };
 
 /// The metadata of an array whose one chunk holds its elements as they are, row by row.

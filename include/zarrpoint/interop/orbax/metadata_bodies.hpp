@@ -20,6 +20,7 @@
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/data_type.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -891,47 +892,11 @@ ZARRPOINT_INLINE std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const 
   return std::make_unique<aggregate_blob>(std::move(file), std::move(pieces));
 }
 
-ZARRPOINT_INLINE std::string group_document(const node& attributes) {
-  node out;
-  out.set("zarr_format", 3);
-  out.set("node_type", "group");
-  if (attributes.if_object() != nullptr) out.set("attributes", attributes);
+ZARRPOINT_INLINE result<std::string> array_document(const aggregate_array& array) {
+  ZARRPOINT_TRY(type, v0::detail::parse_data_type_v3(node(array.type)));
+  const tensor_spec spec{type, dims(std::span<const index_t>(array.shape))};
+  ZARRPOINT_TRY(out, to_v3(v0::detail::raw_array(spec, endian::little)));
   return dump_json(out);
-}
-
-ZARRPOINT_INLINE std::vector<std::byte> text_chunk(std::string_view text) {
-  std::vector<std::byte> out(8 + text.size());
-  store_le<std::uint32_t>(out.data(), 1);
-  store_le<std::uint32_t>(out.data() + 4, static_cast<std::uint32_t>(text.size()));
-  const bytes_view bytes = as_bytes(text);
-  std::copy(bytes.begin(), bytes.end(), out.begin() + 8);
-  return out;
-}
-
-ZARRPOINT_INLINE std::string array_document(const aggregate_array& array) {
-  node::array shape, chunk;
-  for (const index_t length : array.shape) {
-    shape.emplace_back(length);
-    chunk.emplace_back(std::max<index_t>(length, 1));
-  }
-  const auto named = [](const char* name, const char* member, node value) {
-    return node::object{{"name", name},
-                        {"configuration", node::object{{member, std::move(value)}}}};
-  };
-  const bool is_complex = array.type.starts_with("complex");
-  const node zero = array.type == "bool" ? node(false)
-                    : is_complex         ? node(node::array{0, 0})
-                                         : node(0);
-  return dump_json(node::object{
-      {"zarr_format", 3},
-      {"node_type", "array"},
-      {"shape", std::move(shape)},
-      {"data_type", array.type},
-      {"chunk_grid", named("regular", "chunk_shape", std::move(chunk))},
-      {"chunk_key_encoding", named("default", "separator", "/")},
-      {"fill_value", zero},
-      {"codecs", node::array{named("bytes", "endian", "little")}},
-  });
 }
 
 ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
@@ -943,75 +908,6 @@ ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view 
     storage.remove_prefix(slash + 1);
   }
   return at != nullptr ? at->if_string() : nullptr;
-}
-
-ZARRPOINT_INLINE result<void> inline_leaves::add(std::string_view name, aggregate_leaf&& leaf) {
-  std::string prefix(name);
-  if (!name.empty()) prefix += '/';
-  held made{std::move(prefix), std::move(leaf.text), std::move(leaf.array)};
-  ZARRPOINT_TRY(key, store_key::parse(name));
-  ZARRPOINT_CHECK(key.child("zarr.json"));
-  if (const std::string chunk = chunk_of(made); !chunk.empty()) ZARRPOINT_CHECK(key.child(chunk));
-  leaves_.push_back(std::move(made));
-  return {};
-}
-
-ZARRPOINT_INLINE void inline_leaves::finish() {
-  sort_by_name(leaves_, [](const held& each) -> const std::string& { return each.prefix; });
-}
-
-/// The key of its chunk beneath its prefix; empty where an array has no elements.
-ZARRPOINT_INLINE std::string inline_leaves::chunk_of(const held& leaf) {
-  std::string out = "c";
-  if (leaf.array == nullptr) return out;
-  if (leaf.text.empty() && leaf.array->pieces.empty()) return {};
-  for (std::size_t i = 0; i < leaf.array->shape.size(); ++i) out += "/0";
-  return out;
-}
-
-ZARRPOINT_INLINE std::vector<inline_leaves::held>::const_iterator inline_leaves::behind(
-    std::string_view key) const {
-  return std::upper_bound(leaves_.begin(), leaves_.end(), key,
-                          [](std::string_view a, const held& b) { return a < b.prefix; });
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> inline_leaves::open(
-    std::string_view key, const std::string& called) const {
-  const auto next = behind(key);
-  if (next == leaves_.begin()) return nullptr;
-  const held& leaf = *std::prev(next);
-  if (!key.starts_with(leaf.prefix)) return nullptr;
-  const auto made = [&](std::vector<std::byte> bytes) {
-    return v0::detail::make_owned<blob, v0::detail::memory_blob>(std::move(bytes), called);
-  };
-  const auto copied = [&](std::string_view text) {
-    const bytes_view bytes = as_bytes(text);
-    return made({bytes.begin(), bytes.end()});
-  };
-  key.remove_prefix(leaf.prefix.size());
-  if (key == "zarr.json")
-    return leaf.array ? copied(array_document(*leaf.array)) : copied(text_document);
-  if (key.empty() || key != chunk_of(leaf)) return nullptr;
-  if (leaf.array == nullptr) return made(text_chunk(leaf.text));
-  if (!leaf.text.empty()) return copied(leaf.text);
-  return aggregate_elements(file_, leaf.array->pieces);
-}
-
-ZARRPOINT_INLINE std::vector<list_entry> inline_leaves::list(const store_key& prefix) const {
-  std::string found;
-  return v0::detail::list_children(prefix, [&](std::string_view text) -> const std::string* {
-    // A leaf has its chunk, if any, and then its document, behind which no more of it lies.
-    auto at = behind(text);
-    if (at != leaves_.begin()) --at;
-    for (; at != leaves_.end(); ++at) {
-      const std::string chunk = chunk_of(*at);
-      found = at->prefix + chunk;
-      if (!chunk.empty() && found >= text) return &found;
-      found = at->prefix + "zarr.json";
-      if (found >= text) return &found;
-    }
-    return nullptr;
-  });
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

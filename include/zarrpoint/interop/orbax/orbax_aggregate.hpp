@@ -7,8 +7,6 @@
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/key.hpp>
-#include <zarrpoint/store/base/listing.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -66,56 +64,10 @@ result<bool> is_aggregate(const blob& file);
 std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const blob> file,
                                          std::vector<aggregate_piece> pieces);
 
-// The documents of Zarr for what Orbax keeps otherwise.
-
-std::string group_document(const node& attributes);
-
-/// An array of rank 0 that holds one text, by the codec `vlen-utf8`.
-inline constexpr std::string_view text_document =
-    R"({"zarr_format":3,"node_type":"array","shape":[],"data_type":"string",)"
-    R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[]}},)"
-    R"("chunk_key_encoding":{"name":"default"},"fill_value":"","codecs":[{"name":"vlen-utf8"}]})";
-
-/// Its chunk.
-std::vector<std::byte> text_chunk(std::string_view text);
-
-/// An array of one chunk.
-std::string array_document(const aggregate_array& array);
+/// The `zarr.json` of such an array, which is one chunk.
+result<std::string> array_document(const aggregate_array& array);
 
 /// The text of a leaf: its storage name is a JSON pointer without its escapes.
 const std::string* text_of(const node& texts, std::string_view storage);
-
-/// The texts and arrays that the file `checkpoint` holds itself, as objects of Zarr. They are made
-/// when they are asked for: one byte of the file may be an array.
-class inline_leaves {
- public:
-  inline_leaves() = default;
-  explicit inline_leaves(std::shared_ptr<const blob> file) : file_(std::move(file)) {}
-
-  /// Adds a text or an array, whose name lies beneath no other's. Errors: `invalid_argument` for a
-  /// name that leaves no room for the keys beneath it.
-  result<void> add(std::string_view name, aggregate_leaf&& leaf);
-  /// Call it once, after all.
-  void finish();
-
-  /// The object `key`, which messages call `called`, or as the file where it is a part of that;
-  /// null for a key that is none of theirs.
-  result<std::unique_ptr<blob>> open(std::string_view key, const std::string& called) const;
-  std::vector<list_entry> list(const store_key& prefix) const;
-
- private:
-  struct held {
-    std::string prefix;                      ///< of its keys
-    std::string text;                        ///< of a text; the elements of a scalar
-    std::unique_ptr<aggregate_array> array;  ///< null for a text
-  };
-
-  static std::string chunk_of(const held& leaf);
-  /// The first whose keys are all greater.
-  std::vector<held>::const_iterator behind(std::string_view key) const;
-
-  std::shared_ptr<const blob> file_;
-  std::vector<held> leaves_;  ///< by their prefixes
-};
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

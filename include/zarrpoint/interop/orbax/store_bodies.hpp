@@ -9,18 +9,18 @@
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
-#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -153,13 +153,21 @@ ZARRPOINT_INLINE json_limits limits_within(std::uint64_t memory) noexcept {
       {.memory = static_cast<std::size_t>(memory), .metadata_bytes = most_document_bytes});
 }
 
-/// A leaf that is an array: beneath its name lies what `base` has beneath another key.
-struct placed_array {
-  const tree_leaf* leaf;
-  any_store base;
-  store_key storage;
+/// What is stored of a leaf.
+struct shown_leaf {
+  enum class kind : std::uint8_t {
+    array,    ///< documents of its own and chunks, beneath `key` of `base`
+    text,     ///< `text`
+    inline_,  ///< elements in the file `checkpoint`, or in `text` those of a scalar
+    fault,    ///< nothing; `text` says why
+  };
 
-  const std::string& name() const { return leaf->name; }
+  const tree_leaf* leaf;
+  kind is = kind::array;
+  std::optional<any_store> base{};
+  store_key key = store_key::root();
+  std::string text{};
+  std::unique_ptr<aggregate_array> inline_array{};
 };
 
 /// Whether Orbax itself keeps leaves of that kind as arrays; others have handlers of the user's.
@@ -183,6 +191,15 @@ ZARRPOINT_INLINE std::string unread_v2(std::string_view type) {
                    {"filters", node()}});
 }
 
+/// `zarr.json` of an array that is `corrupt` to all who open it, and no other leaf with it.
+ZARRPOINT_INLINE std::string fault_document(const std::string& reason) {
+  return dump_json(
+      node::object{{"zarr_format", 3},
+                   {"node_type", "array"},
+                   {"data_type", "missing"},
+                   {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}});
+}
+
 /// Whether a name may be that of a chunk of Zarr v2.
 ZARRPOINT_INLINE bool may_be_chunk(std::string_view name) {
   return name.find_first_not_of("0123456789.") == name.npos;
@@ -195,40 +212,78 @@ ZARRPOINT_INLINE bool is_document(std::string_view name) {
 
 }  // namespace detail
 
-struct tree_store::state {
+struct tree_store::state final : v0::detail::lazy_nodes {
   any_store base;  ///< where the arrays are
   any_store item;  ///< the directory
   orbax::tree tree;
-  memory_store made{};                         ///< the documents of groups, and the texts
-  std::vector<detail::placed_array> arrays{};  ///< sorted by name
-  std::vector<std::string> keys{};             ///< one beneath each array
-  std::vector<std::string_view> storages{};    ///< of the arrays, sorted
-  std::vector<const tree_leaf*> renamed{};     ///< sorted by the names that are shown
-  std::optional<ocdbt_store> database{};       ///< what `base` is, if it is one
+  v0::detail::virtual_hierarchy shown{};
+  std::vector<detail::shown_leaf> leaves{};  ///< the nodes of `shown`, by their numbers
+  std::vector<std::string_view> storages{};  ///< of the arrays, sorted
+  std::optional<ocdbt_store> database{};     ///< what `base` is, if it is one
   std::string name;
-  detail::inline_leaves held;         ///< what the file `checkpoint` holds
-  std::uint64_t document_bytes;       ///< what a document may have
-  v0::detail::group_budget budget{};  ///< of the groups in `made`
+  std::shared_ptr<const blob> file;  ///< `checkpoint`, or null
+  std::uint64_t document_bytes;      ///< what a document may have
 
-  /// The array that `key` is or lies beneath, and the rest of the key.
-  const detail::placed_array* find(std::string_view key, std::string_view& rest) const {
-    std::string_view wanted = key;
-    while (true) {
-      const auto at = std::lower_bound(
-          arrays.begin(), arrays.end(), wanted,
-          [](const detail::placed_array& a, std::string_view b) { return a.name() < b; });
-      if (at != arrays.end() && at->name() == wanted) {
-        rest = key.substr(wanted.size());
-        if (rest.starts_with('/')) rest.remove_prefix(1);
-        return &*at;
-      }
-      if (wanted.empty()) return nullptr;
-      const std::size_t slash = wanted.rfind('/');
-      wanted = slash == wanted.npos ? std::string_view() : wanted.substr(0, slash);
-    }
+  state(any_store arrays, any_store directory, orbax::tree described, std::string called,
+        std::shared_ptr<const blob> checkpoint, std::uint64_t most)
+      : base(std::move(arrays)),
+        item(std::move(directory)),
+        tree(std::move(described)),
+        name(std::move(called)),
+        file(std::move(checkpoint)),
+        document_bytes(most) {}
+
+  std::string original_name(std::size_t number) const override {
+    return leaves[number].leaf->original_name();
   }
 
-  result<std::optional<std::vector<std::byte>>> document(std::string_view file) const {
+  result<std::string> document(std::size_t number) const override {
+    const detail::shown_leaf& of = leaves[number];
+    using kind = detail::shown_leaf::kind;
+    if (of.is == kind::fault) return detail::fault_document(of.text);
+    if (of.is == kind::inline_) return detail::array_document(*of.inline_array);
+    ZARRPOINT_TRY(empty, v0::detail::array_of_texts({}, {""}));
+    ZARRPOINT_TRY(out, to_v3(empty.metadata));
+    return dump_json(out);
+  }
+
+  result<dims> counts(std::size_t number) const override {
+    const detail::shown_leaf& of = leaves[number];
+    if (of.is == detail::shown_leaf::kind::fault) return dims{0};
+    if (of.is == detail::shown_leaf::kind::text) return dims();
+    const bool has_none = of.text.empty() && of.inline_array->pieces.empty();
+    return dims(of.inline_array->shape.size(), has_none ? 0 : 1);
+  }
+
+  result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view key,
+                                      std::string called) const override {
+    ZARRPOINT_TRY(there, counts(number));
+    if (!v0::detail::chunk_index(key, there)) return std::unique_ptr<blob>();
+    const detail::shown_leaf& of = leaves[number];
+    if (of.is == detail::shown_leaf::kind::text) {
+      ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {of.text}));
+      return v0::detail::make_owned<blob, v0::detail::memory_blob>(std::move(made.chunk),
+                                                                   std::move(called));
+    }
+    if (!of.text.empty()) return v0::detail::text_blob(of.text, std::move(called));
+    return detail::aggregate_elements(file, of.inline_array->pieces);
+  }
+
+  result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+                                     std::string called) const override {
+    const detail::shown_leaf& of = leaves[number];
+    if (of.is != detail::shown_leaf::kind::array)
+      return lazy_nodes::open(number, key, std::move(called));
+    return key.empty() ? std::unique_ptr<blob>() : open_stored(of, key, called);
+  }
+
+  result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const override {
+    const detail::shown_leaf& of = leaves[number];
+    if (of.is != detail::shown_leaf::kind::array) return lazy_nodes::list(number, prefix);
+    return list_array(of, prefix);
+  }
+
+  result<std::optional<std::vector<std::byte>>> read_file(std::string_view file) const {
     ZARRPOINT_TRY(key, store_key::parse(file));
     return get(item, key, document_bytes);
   }
@@ -248,62 +303,18 @@ struct tree_store::state {
     return out;
   }
 
-  result<std::unique_ptr<blob>> open(const store_key& key, const std::string& called) const {
-    ZARRPOINT_TRY(object, open_stored(key, called));
-    if (renamed.empty() || (key.name() != "zarr.json" && key.name() != ".zattrs"))
-      return std::move(object);
-    const std::string leaf(key.parent().str());
-    const auto at =
-        std::lower_bound(renamed.begin(), renamed.end(), leaf,
-                         [](const tree_leaf* a, const std::string& b) { return a->name < b; });
-    if (at == renamed.end() || (*at)->name != leaf) return std::move(object);
-    return with_original(std::move(object), **at, key.name() == "zarr.json");
+  std::unique_ptr<blob> document_of(std::string_view text, const tree_leaf& leaf) const {
+    return v0::detail::text_blob(text, name + ':' + leaf.name);
   }
 
-  /// A document with what the leaf is called in Python.
-  result<std::unique_ptr<blob>> with_original(std::unique_ptr<blob> document, const tree_leaf& leaf,
-                                              bool is_v3) const {
-    if (document == nullptr && is_v3) return std::unique_ptr<blob>();
-    node whole = node::object{};
-    if (document != nullptr) {
-      std::vector<std::byte> text(
-          static_cast<std::size_t>(std::min<std::uint64_t>(document->size(), document_bytes)));
-      ZARRPOINT_CHECK(document->read(0, text));
-      ZARRPOINT_TRY(parsed,
-                    parse_json(text, detail::limits_within(document_bytes)).at(document->name()));
-      whole = std::move(parsed);
-    }
-    node attributes = whole;
-    if (is_v3) {
-      node* const own = whole.find("attributes");
-      attributes = own != nullptr ? std::move(*own) : node();
-    }
-    attributes.set(std::string(v0::detail::original_name_member), leaf.original_name());
-    if (!is_v3) return document_of(dump_json(attributes), leaf);
-    whole.set("attributes", std::move(attributes));
-    return document_of(dump_json(whole), leaf);
-  }
-
-  result<std::unique_ptr<blob>> document_of(std::string_view text, const tree_leaf& leaf) const {
-    const bytes_view bytes = as_bytes(text);
-    return v0::detail::make_owned<blob, v0::detail::memory_blob>(
-        std::vector<std::byte>(bytes.begin(), bytes.end()), name + ':' + leaf.name);
-  }
-
-  result<std::unique_ptr<blob>> open_stored(const store_key& key, const std::string& called) const {
-    std::string_view rest;
-    const detail::placed_array* const at = find(key.str(), rest);
-    if (at == nullptr || rest.empty()) {
-      ZARRPOINT_TRY(object, held.open(key.str(), called));
-      if (object == nullptr) return made.open(key);
-      return std::move(object);
-    }
-    ZARRPOINT_TRY(stored, at->storage.child(rest));
-    ZARRPOINT_TRY(object, at->base.open(stored));
+  result<std::unique_ptr<blob>> open_stored(const detail::shown_leaf& array, std::string_view rest,
+                                            const std::string& called) const {
+    ZARRPOINT_TRY(stored, array.key.child(rest));
+    ZARRPOINT_TRY(object, array.base->open(stored));
     if (object != nullptr) return std::move(object);
-    if (rest == ".zarray" || rest == ".zattrs") return instead_of(*at, rest);
-    if (!detail::is_array_type(at->leaf->value_type) && rest.starts_with("c/")) {
-      ZARRPOINT_TRY(files, foreign_files(*at));
+    if (rest == ".zarray" || rest == ".zattrs") return instead_of(array, rest);
+    if (!detail::is_array_type(array.leaf->value_type) && rest.starts_with("c/")) {
+      ZARRPOINT_TRY(files, foreign_files(array));
       for (std::size_t i = 0; i < files.size(); ++i)
         if (rest.substr(2) == std::to_string(i)) return item.open(files[i]);
     }
@@ -314,13 +325,13 @@ struct tree_store::state {
   }
 
   /// What stands for a document of Zarr v2 that is not there.
-  result<std::unique_ptr<blob>> instead_of(const detail::placed_array& array,
+  result<std::unique_ptr<blob>> instead_of(const detail::shown_leaf& array,
                                            std::string_view wanted) const {
     using made = std::unique_ptr<blob>;
     for (const char* name : {".zarray", "zarr.json"}) {
       if (wanted == name) continue;
-      ZARRPOINT_TRY(key, array.storage.child(name));
-      ZARRPOINT_TRY(document, array.base.open(key));
+      ZARRPOINT_TRY(key, array.key.child(name));
+      ZARRPOINT_TRY(document, array.base->open(key));
       if (document != nullptr) return made();
     }
     ZARRPOINT_TRY(other, other_document(array));
@@ -330,7 +341,7 @@ struct tree_store::state {
     if (wanted == ".zarray")
       return document_of(detail::unread_v2(is_known ? "" : type), *array.leaf);
     const std::string reason =
-        is_known ? array.base.describe(array.storage) +
+        is_known ? array.base->describe(array.key) +
                        " is missing, and _METADATA says that there is an array"
                  : "a handler of the user's own saved it, of the type " +
                        v0::detail::in_quotes(type) + ", which Orbax itself does not have";
@@ -339,13 +350,13 @@ struct tree_store::state {
   }
 
   /// The document that has another name, as Orbax's handlers take with `metadata_key`.
-  result<std::unique_ptr<blob>> other_document(const detail::placed_array& array) const {
+  result<std::unique_ptr<blob>> other_document(const detail::shown_leaf& array) const {
     constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
-    ZARRPOINT_TRY(children, array.base.list(array.storage));
+    ZARRPOINT_TRY(children, array.base->list(array.key));
     for (const list_entry& child : children) {
       if (child.is_prefix || detail::may_be_chunk(child.name)) continue;
-      ZARRPOINT_TRY(key, array.storage.child(child.name));
-      ZARRPOINT_TRY(document, array.base.open(key));
+      ZARRPOINT_TRY(key, array.key.child(child.name));
+      ZARRPOINT_TRY(document, array.base->open(key));
       if (document == nullptr || document->size() > most_bytes) continue;
       std::vector<std::byte> text(static_cast<std::size_t>(document->size()));
       ZARRPOINT_CHECK(document->read(0, text));
@@ -359,7 +370,7 @@ struct tree_store::state {
 
   /// What a handler of the user's may have written for a leaf: what bears its name, and what that
   /// name and a period begin.
-  result<std::vector<store_key>> foreign_files(const detail::placed_array& array) const {
+  result<std::vector<store_key>> foreign_files(const detail::shown_leaf& array) const {
     constexpr std::size_t most = 1000;  // each is found anew for each that is opened
     const std::string& own = array.leaf->storage;
     std::vector<store_key> out;
@@ -391,10 +402,10 @@ struct tree_store::state {
   }
 
   /// What lies beneath an array, but for what is another's.
-  result<std::vector<list_entry>> list_array(const detail::placed_array& array,
+  result<std::vector<list_entry>> list_array(const detail::shown_leaf& array,
                                              std::string_view rest) const {
-    ZARRPOINT_TRY(stored, array.storage.child(rest));
-    ZARRPOINT_TRY(out, array.base.list(stored));
+    ZARRPOINT_TRY(stored, array.key.child(rest));
+    ZARRPOINT_TRY(out, array.base->list(stored));
     std::erase_if(out, [&](list_entry& child) {
       if (!child.is_prefix || child.name == "c") return false;
       std::string above = array.leaf->storage;
@@ -408,7 +419,7 @@ struct tree_store::state {
       if (!is_other) return false;
       // An object may have the same name.
       const auto same = stored.child(child.name);
-      const auto object = same ? array.base.open(*same) : std::unique_ptr<blob>();
+      const auto object = same ? array.base->open(*same) : std::unique_ptr<blob>();
       child.is_prefix = false;
       return object && *object == nullptr;
     });
@@ -425,77 +436,46 @@ struct tree_store::state {
     return out;
   }
 
-  result<void> add_group(const std::string& path, const node& attributes = {}) const {
-    ZARRPOINT_TRY(at, store_key::parse(path));
-    ZARRPOINT_TRY(key, at.child("zarr.json"));
-    return made.put(key, as_bytes(detail::group_document(attributes)));
+  void add(detail::shown_leaf what) {
+    shown.add(what.leaf->name, *this, leaves.size());
+    leaves.push_back(std::move(what));
   }
 
-  result<void> add_array(const std::string& path, std::string_view document) const {
-    ZARRPOINT_TRY(at, store_key::parse(path));
-    ZARRPOINT_TRY(key, at.child("zarr.json"));
-    return made.put(key, as_bytes(document));
+  void add_fault(const tree_leaf& leaf, std::string reason) {
+    add({.leaf = &leaf, .is = detail::shown_leaf::kind::fault, .text = std::move(reason)});
   }
 
-  result<void> add_text(const std::string& path, const std::string& text) const {
-    ZARRPOINT_TRY(at, store_key::parse(path));
-    ZARRPOINT_TRY(chunk, at.child("c"));
-    ZARRPOINT_CHECK(add_array(path, detail::text_document));
-    return made.put(chunk, detail::text_chunk(text));
-  }
-
-  /// An array that is `corrupt` to all who open it, and no other leaf with it.
-  result<void> add_fault(const tree_leaf& leaf, const std::string& reason) const {
-    return add_array(
-        leaf.name,
-        dump_json(node::object{
-            {"zarr_format", 3},
-            {"node_type", "array"},
-            {"data_type", "missing"},
-            {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}}));
-  }
-
-  /// The groups above a leaf, of which `last` are there already.
-  result<void> add_parents(const std::string& path, std::string& last) {
-    for (std::size_t at = path.find('/'); at != path.npos; at = path.find('/', at + 1)) {
-      const std::string group = path.substr(0, at);
-      if (last.starts_with(group + '/')) continue;
-      ZARRPOINT_CHECK(budget.charge(group));
-      ZARRPOINT_CHECK(add_group(group));
-    }
-    last = path.substr(0, path.rfind('/') + 1);  // a `None` may have the name of a group
-    return {};
-  }
-
-  result<void> add_stored(const tree_leaf& leaf, const std::string& under) {
-    auto storage = store_key::parse(under);
-    if (!storage && !database) return add_fault(leaf, std::string(storage.failure().message));
-    keys.push_back(leaf.name.empty() ? std::string("c") : leaf.name + "/c");
-    if (storage) {
-      arrays.push_back({&leaf, base, *std::move(storage)});
+  void add_stored(const tree_leaf& leaf, const std::string& under) {
+    auto key = store_key::parse(under);
+    if (!key && !database) return add_fault(leaf, std::string(key.failure().message));
+    if (key) {
+      add({.leaf = &leaf, .base = base, .key = *std::move(key)});
     } else {
-      arrays.push_back({&leaf, database->beneath(under.ends_with('/') ? under : under + '/'),
-                        store_key::root()});
+      add({.leaf = &leaf, .base = database->beneath(under.ends_with('/') ? under : under + '/')});
     }
-    return {};
   }
 
-  result<void> add_leaf(const tree_leaf& leaf, const node& texts,
-                        detail::aggregate_leaves* aggregate) {
+  /// What is empty has no node: the groups above it are there.
+  void add_group_of(const tree_leaf& leaf) {
+    const std::string_view name = leaf.name;
+    const bool is_group = leaf.value_type != "None" && leaf.is_empty();
+    const std::size_t slash = name.rfind('/');
+    const std::string_view group = is_group ? name : name.substr(0, slash == name.npos ? 0 : slash);
+    if (!group.empty()) shown.add_group(std::string(group));
+  }
+
+  void add_leaf(const tree_leaf& leaf, const node& texts, detail::aggregate_leaves* aggregate) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
       if (text == nullptr) return add_fault(leaf, "_strings.json has no text for it");
-      return add_text(leaf.name, *text);
+      return add({.leaf = &leaf, .is = detail::shown_leaf::kind::text, .text = *text});
     }
-    if (leaf.is_empty()) {
-      if (leaf.value_type != "None" && !leaf.name.empty()) return add_group(leaf.name);
-      return {};
-    }
-    return leaf.is_skipped ? add_held(leaf, aggregate) : add_stored(leaf, leaf.storage);
+    if (leaf.is_empty()) return add_group_of(leaf);
+    return leaf.is_skipped ? add_inline(leaf, aggregate) : add_stored(leaf, leaf.storage);
   }
 
   /// What the file `checkpoint` has of a leaf, if it is there.
-  result<void> add_held(const tree_leaf& leaf, detail::aggregate_leaves* aggregate) {
+  void add_inline(const tree_leaf& leaf, detail::aggregate_leaves* aggregate) {
     const auto lost = [&](const char* why) {
       return add_fault(
           leaf,
@@ -507,19 +487,22 @@ struct tree_store::state {
         aggregate->begin(), aggregate->end(), path,
         [](const detail::aggregate_leaf& a, const std::string& b) { return a.leaf.name < b; });
     if (at == aggregate->end() || at->leaf.name != path) return lost("has no value for it");
-    if (at->kind == detail::aggregate_kind::empty) return {};
+    if (at->kind == detail::aggregate_kind::empty) return add_group_of(leaf);
     if (at->kind == detail::aggregate_kind::placeholder) return add_stored(leaf, at->text);
-    return held.add(leaf.name, std::move(*at));
+    using kind = detail::shown_leaf::kind;
+    add({.leaf = &leaf,
+         .is = at->array ? kind::inline_ : kind::text,
+         .text = std::move(at->text),
+         .inline_array = std::move(at->array)});
   }
 
   /// Once all are added.
-  void finish() {
-    v0::detail::sort_names(keys);
-    held.finish();
-    for (const detail::placed_array& array : arrays) storages.push_back(array.leaf->storage);
+  result<void> finish() {
+    for (const detail::shown_leaf& each : leaves)
+      if (each.is == detail::shown_leaf::kind::array) storages.push_back(each.leaf->storage);
     v0::detail::sort_names(storages);
-    for (const tree_leaf& leaf : tree.leaves)
-      if (leaf.name != leaf.original_name()) renamed.push_back(&leaf);
+    const bool has_attributes = tree.custom_metadata.if_object() != nullptr;
+    return shown.finish(has_attributes ? tree.custom_metadata : node(), true);
   }
 };
 
@@ -584,24 +567,12 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
                  "there is no manifest.ocdbt: its save was not finished; what each process saved "
                  "may be in the databases ocdbt.process_0 and on"};
   }
-  auto out = v0::detail::make_counted<state>(
-      state{.base = database ? any_store(database->beneath("")) : item,
-            .item = item,
-            .tree = std::move(tree),
-            .name = base.describe(at),
-            .held = detail::inline_leaves(file),
-            .document_bytes = limits.max_bytes});
+  auto out =
+      v0::detail::make_counted<state>(database ? any_store(database->beneath("")) : item, item,
+                                      std::move(tree), base.describe(at), file, limits.max_bytes);
   out->database = std::move(database);
-  std::string last;
-  const bool is_leaf = out->tree.leaves.size() == 1 && out->tree.leaves[0].path.empty();
-  if (!is_leaf) ZARRPOINT_CHECK(out->add_group("", out->tree.custom_metadata));
-  for (const tree_leaf& leaf : out->tree.leaves) {
-    auto added = out->add_parents(leaf.name, last);
-    if (added) added = out->add_leaf(leaf, texts, file ? &held : nullptr);
-    if (!added)
-      return std::move(added).at("the leaf " + v0::detail::in_quotes(leaf.name)).failure();
-  }
-  out->finish();
+  for (const tree_leaf& leaf : out->tree.leaves) out->add_leaf(leaf, texts, file ? &held : nullptr);
+  ZARRPOINT_CHECK(out->finish());
   return tree_store(std::move(out));
 }
 
@@ -611,7 +582,7 @@ ZARRPOINT_INLINE result<std::vector<std::pair<std::string, sharding>>> tree_stor
     const {
   using all = std::vector<std::pair<std::string, sharding>>;
   return guarded([&]() -> result<all> {
-    ZARRPOINT_TRY(text, state_->document("_sharding"));
+    ZARRPOINT_TRY(text, state_->read_file("_sharding"));
     if (!text) return all();
     ZARRPOINT_TRY(read, read_shardings(*text).at(state_->name + "/_sharding"));
     return state_->by_leaf(read, &std::pair<std::string, sharding>::first);
@@ -627,7 +598,7 @@ ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() cons
     for (const list_entry& file : files) {
       if (file.is_prefix || !file.name.starts_with("process_")) continue;
       const std::string name = "array_metadatas/" + file.name;
-      ZARRPOINT_TRY(text, state_->document(name));
+      ZARRPOINT_TRY(text, state_->read_file(name));
       if (!text) continue;
       ZARRPOINT_TRY(read, read_array_facts(*text).at(state_->name + '/' + name));
       for (facts& each : read) all.push_back(std::move(each));
@@ -648,38 +619,19 @@ ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() cons
 
 ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
   std::string_view rest;
-  const detail::placed_array* const at = state_->find(key.str(), rest);
-  if (at == nullptr || key.is_root())
+  const auto* const at = key.is_root() ? nullptr : state_->shown.find(key.str(), rest);
+  if (at == nullptr || state_->leaves[at->number].is != detail::shown_leaf::kind::array)
     return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-  const auto stored = at->storage.child(rest);
-  return at->base.describe(stored ? *stored : at->storage);
+  const detail::shown_leaf& of = state_->leaves[at->number];
+  return of.base->describe(of.key.child(rest).value_or(of.key));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
-  return guarded([&] { return state_->open(key, describe(key)); });
+  return guarded([&] { return state_->shown.open(key, describe(key)); });
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_key& prefix) const {
-  return guarded([&]() -> result<std::vector<list_entry>> {
-    std::string_view rest;
-    if (const detail::placed_array* const at = state_->find(prefix.str(), rest))
-      return state_->list_array(*at, rest);
-    auto out = v0::detail::list_children(prefix, [&](std::string_view text) {
-      const auto at = std::lower_bound(state_->keys.begin(), state_->keys.end(), text);
-      return at == state_->keys.end() ? nullptr : &*at;
-    });
-    ZARRPOINT_TRY(made, state_->made.list(prefix));
-    out.insert(out.end(), made.begin(), made.end());
-    const auto held = state_->held.list(prefix);
-    out.insert(out.end(), held.begin(), held.end());
-    // A name that is both comes once, as what keys lie beneath.
-    v0::detail::sort_by(out, [](const list_entry& a, const list_entry& b) {
-      return a.name != b.name ? a.name < b.name : a.is_prefix && !b.is_prefix;
-    });
-    const auto same = [](const list_entry& a, const list_entry& b) { return a.name == b.name; };
-    out.erase(std::unique(out.begin(), out.end(), same), out.end());
-    return out;
-  });
+  return guarded([&] { return state_->shown.list(prefix); });
 }
 
 // -------------------------------------------------------------------------------- orbax_format.hpp
@@ -902,10 +854,9 @@ ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
   } else {
     attributes.set("value", std::move(value));
   }
-  memory_store made;
-  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
-  ZARRPOINT_CHECK(made.put(document, as_bytes(group_document(attributes))));
-  return any_store(std::move(made));
+  v0::detail::virtual_hierarchy made;
+  ZARRPOINT_CHECK(made.finish(attributes));
+  return any_store(v0::detail::virtual_store(std::move(made), item.store.describe(item.key)));
 }
 
 }  // namespace detail
