@@ -12,6 +12,7 @@
 #include <zarrpoint/checkpoint/load/bodies.hpp>
 #include <zarrpoint/interop/dcp/store_bodies.hpp>
 #include <zarrpoint/interop/gguf/bodies.hpp>
+#include <zarrpoint/interop/megatron/format_bodies.hpp>
 #include <zarrpoint/interop/numpy/bodies.hpp>
 #include <zarrpoint/interop/orbax/store_bodies.hpp>
 #endif

@@ -64,6 +64,9 @@ TEST_CASE("formats: one call opens each kind, and says what it is") {
   check_place("dcp://" + golden + "dcp/dtensor-2x2", "DCP checkpoint", "w");
   check_place(golden + "dcp/torch_dist-tp2-pp1-2ranks", "Megatron-Core torch_dist checkpoint",
               "decoder.weight");
+  const std::string folders = golden + "megatron/zarr-tp2-dp2-4ranks";
+  check_place(folders, "Megatron-Core zarr checkpoint", "decoder.weight");
+  check_place("megatron://" + folders, "Megatron-Core zarr checkpoint", "optimizer.flat");
   check_place(golden + "gguf/small.gguf", "GGUF 3", "plain.f32.weight");
   check_place("gguf://" + golden + "gguf/small.gguf", "GGUF 3", "plain.one");
   check_place(golden + "peers/tensorstore/v2-int16", "Zarr v2 array", "");
@@ -89,6 +92,17 @@ TEST_CASE("formats: as docs/formats.md has it") {
   const auto ckpt = zp::open(path, zp::all_formats()).value();
   std::puts(ckpt.format().c_str());  // as "GGUF 3" or "Orbax checkpoint"
   CHECK(ckpt.format() == "GGUF 3");
+}
+
+TEST_CASE("formats: a chunk of Megatron-Core's that was lost is not read as zeros") {
+  const test::temp_directory made;
+  fs::copy(golden + "megatron/zarr-tp2-dp2-4ranks", made / "c", fs::copy_options::recursive);
+  const checkpoint opened = open(made / "c", all_formats()).value();
+  CHECK(opened.names().size() == 4);
+  CHECK(opened.load<tensor>("decoder.weight"));
+  for (const fs::directory_entry& each : fs::directory_iterator(made / "c/decoder.weight"))
+    if (each.path().filename() != ".zarray") fs::remove(each.path());
+  CHECK(opened.load<tensor>("decoder.weight").failure().code == errc::not_found);
 }
 
 TEST_CASE("formats: files of weights, and models in several by their index") {

@@ -125,7 +125,8 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
     : store_(std::move(root.store)),
       how_(how),
       is_view_(!root.container.empty() && !root.container.starts_with("Orbax") &&
-               !root.container.starts_with("OCDBT")),
+               !root.container.starts_with("OCDBT") &&
+               root.container != "Megatron-Core zarr checkpoint"),
       contents_(std::move(contents)),
       differences_(std::move(consolidated.findings)) {
   attributes_ = contents_.attributes;

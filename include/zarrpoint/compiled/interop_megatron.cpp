@@ -6,4 +6,5 @@
 #define ZARRPOINT_LIBRARY_UNIT
 
 #include <zarrpoint/interop/megatron/directory_bodies.hpp>
+#include <zarrpoint/interop/megatron/format_bodies.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_bodies.hpp>

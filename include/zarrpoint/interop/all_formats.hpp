@@ -4,6 +4,7 @@
 
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/gguf/gguf_store.hpp>
+#include <zarrpoint/interop/megatron/megatron_format.hpp>
 #include <zarrpoint/interop/numpy/numpy_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
@@ -17,8 +18,8 @@ namespace zarrpoint { inline namespace v0 {
 /// `Added` are formats of the caller's, which replace those of the same name, or schemes of stores.
 template <class... Added>
 constexpr store_table all_formats() {
-  return formats<dcp::format, gguf::format, numpy::format, ocdbt::format, orbax::format,
-                 safetensors::format, torch::format, Added...>();
+  return formats<dcp::format, gguf::format, megatron::format, numpy::format, ocdbt::format,
+                 orbax::format, safetensors::format, torch::format, Added...>();
 }
 
 }}  // namespace zarrpoint::v0

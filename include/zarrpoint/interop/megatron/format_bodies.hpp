@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
+#include <zarrpoint/interop/megatron/megatron_format.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace zarrpoint { inline namespace v0 { namespace megatron {
+
+// ----------------------------------------------------------------------------- megatron_format.hpp
+
+namespace detail {
+
+/// The tensors of a directory, as a store. Copies share it.
+class tensor_folders {
+ public:
+  static result<tensor_folders> open(const any_store& directory) {
+    const auto made = v0::detail::make_counted<state>(directory);
+    ZARRPOINT_CHECK(made->add_folders());
+    ZARRPOINT_CHECK(made->tree.finish({}));
+    return tensor_folders(made);
+  }
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    return guarded([&] { return state_->tree.open(key, describe(key)); });
+  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const {
+    return guarded([&] { return state_->tree.list(prefix); });
+  }
+  std::string describe(const store_key& key) const { return state_->base.describe(key); }
+  const void* identity() const noexcept { return state_.get(); }
+
+ private:
+  struct state final : v0::detail::lazy_nodes {
+    explicit state(any_store directory) : base(std::move(directory)) {}
+
+    any_store base;
+    std::vector<store_key> folders;  ///< the nodes of `tree`, by their numbers
+    v0::detail::virtual_hierarchy tree;
+
+    std::string original_name(std::size_t number) const override {
+      return std::string(folders[number].str());
+    }
+    // It has documents of its own, of Zarr v2.
+    result<std::string> document(std::size_t) const override { return std::string(); }
+    result<dims> counts(std::size_t) const override { return dims(); }
+    result<std::unique_ptr<blob>> chunk(std::size_t, std::string_view, std::string) const override {
+      return std::unique_ptr<blob>();
+    }
+
+    result<std::unique_ptr<blob>> open(std::size_t number, std::string_view rest,
+                                       std::string called) const override {
+      ZARRPOINT_TRY(key, folders[number].child(rest));
+      ZARRPOINT_TRY(object, base.open(key));
+      const bool is_chunk = !rest.empty() && rest.find_first_not_of("0123456789.") == rest.npos;
+      if (object != nullptr || !is_chunk) return std::move(object);
+      ZARRPOINT_TRY(document, document_of(folders[number]));
+      const node* const fill = document.find("fill_value");
+      if (fill == nullptr || !fill->is_null()) return std::move(object);
+      return error{errc::not_found, called + ": a chunk is missing, and Megatron-Core stores all"};
+    }
+    result<std::vector<list_entry>> list(std::size_t number,
+                                         std::string_view prefix) const override {
+      ZARRPOINT_TRY(key, folders[number].child(prefix));
+      return base.list(key);
+    }
+
+    result<node> document_of(const store_key& folder) const {
+      ZARRPOINT_TRY(key, folder.child(".zarray"));
+      ZARRPOINT_TRY(text, get(base, key, std::uint64_t{1} << 20));
+      if (!text || text->empty()) return node();  // the lock of a process
+      return parse_json(*text).at(base.describe(key));
+    }
+
+    /// Nothing lists the tensors, and their keys may have slashes in them: all folders are visited.
+    result<void> add_folders() {
+      constexpr std::size_t most = 100'000;
+      std::vector<store_key> open{store_key::root()};
+      for (std::size_t seen = 0; !open.empty(); ++seen) {
+        const store_key at = std::move(open.back());
+        open.pop_back();
+        if (seen == most || std::count(at.str().begin(), at.str().end(), '/') > 64)
+          return error{errc::resource_limit,
+                       base.describe(at) + ": more than 100,000 folders, or 64 levels of them"};
+        ZARRPOINT_TRY(entries, base.list(at));
+        bool is_array = false;
+        for (const list_entry& each : entries) {
+          if (each.name != ".zarray" || at.is_root()) continue;
+          ZARRPOINT_TRY(key, at.child(each.name));
+          ZARRPOINT_TRY(object, base.open(key));
+          is_array = object != nullptr && object->size() > 0;
+        }
+        if (is_array) {
+          tree.add(std::string(at.str()), *this, folders.size());
+          folders.push_back(at);
+          continue;
+        }
+        for (const list_entry& each : entries)
+          if (auto child = at.child(each.name); each.is_prefix && child)
+            open.push_back(*std::move(child));
+      }
+      return {};
+    }
+  };
+
+  explicit tensor_folders(std::shared_ptr<const state> made) : state_(std::move(made)) {}
+
+  std::shared_ptr<const state> state_;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (!at.is_directory()) return claim::none;
+  ZARRPOINT_TRY(key, store_key::parse("metadata.json"));
+  ZARRPOINT_TRY(object, at.directory().open(key));
+  constexpr std::uint64_t most = std::uint64_t{64} << 10;
+  if (object == nullptr || object->size() > most) return claim::none;
+  ZARRPOINT_TRY(is_zarr, at.has_zarr());
+  ZARRPOINT_TRY(text, get(at.directory(), key, most));
+  const auto told = parse_json(text ? bytes_view(*text) : bytes_view());
+  const node* const backend = told ? told->find("sharded_backend") : nullptr;
+  return !is_zarr && backend != nullptr && *backend == node("zarr") ? claim::plain : claim::none;
+}
+
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use&) {
+  ZARRPOINT_CHECK(at.check_directory());
+  ZARRPOINT_TRY(opened, guarded([&] { return detail::tensor_folders::open(at.directory()); }));
+  return at.within(std::move(opened), "Megatron-Core zarr checkpoint");
+}
+
+}}}  // namespace zarrpoint::v0::megatron
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/interop/hierarchy/bodies.hpp>
+#endif
