@@ -27,6 +27,9 @@ PAGES = (  # those that are rewritten, a line each
     ".github/SECURITY.md",
     "README.md",
     "docs/guide.md",
+    "docs/quickstart.md",
+    "docs/rotate.md",
+    "docs/write_a_store.md",
 )
 PROSE = tuple(f"docs/{name}.md" for name in (
     "arrays benchmarks benchmarks-log casts cli codecs data_types design devices distributed embedding errors format formats "
