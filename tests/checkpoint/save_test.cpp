@@ -427,6 +427,18 @@ TEST_CASE("a data type that hides leaves from zarr-python is a warning, one for 
   CHECK(warnings(2, {{"r", nested}}).size() == 1);
 }
 
+TEST_CASE("a rule that matches no leaf is a warning") {
+  const std::vector<float> w{1, 2};
+  const std::vector<leaf> leaves{{"a/w", w}, {"b", w}};
+  const auto warnings = [&](std::vector<leaf_rule> rules) {
+    return save(memory_store(), leaves, {.rules = std::move(rules)}).value().warnings;
+  };
+  CHECK(warnings({{.glob = "a/*"}, {.glob = "**"}, {.glob = "b"}}).empty());
+  CHECK(warnings({{.glob = "a/*"}, {.glob = "*w"}, {.glob = ""}}) ==
+        std::vector<std::string>{"the rule for \"*w\" matches no leaf",
+                                 "the rule for \"\" matches no leaf"});
+}
+
 TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
   const test::temp_directory dir;
   save(dir / "m.zarr", {{"a", 1}}).value();

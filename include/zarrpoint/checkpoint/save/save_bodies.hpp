@@ -848,6 +848,11 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     plan.leaves.back().elide_fill = given->elide_fill;
     plan.leaves.back().kind = given->kind;
   }
+  for (const leaf_rule& rule : options.rules) {
+    const auto matches = [&](const leaf& value) { return glob_match(rule.glob, value.name()); };
+    if (std::none_of(set.leaves.begin(), set.leaves.end(), matches))
+      plan.warnings.push_back("the rule for " + in_quotes(rule.glob) + " matches no leaf");
+  }
   hidden_leaves hidden;
   for (const planned_leaf& leaf : plan.leaves)
     hidden.add(leaf.value->name(), leaf.metadata().type, options.zarr_format);
