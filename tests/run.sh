@@ -280,6 +280,8 @@ mutation() {
   of_dev core_tests store_tests codec_tests array_tests checkpoint_tests &&
     "$python" tests/reliability/mutation.py --jobs "$jobs"
 }
+# The command as a static binary and as a Debian package, which lintian checks.
+package() { need_packages lintian && bash tools/package.sh build/package; }
 docs() { bash tools/docs/build.sh; }
 tidy() { need_packages clang-tidy-16 && "$python" tests/tools/run_tidy.py; }
 # A newcomer's tasks from the pages alone, but for what takes long and is much like another block: FULL=1 before
@@ -297,7 +299,7 @@ plain="packages format layers dev readme compile_fail interop mpi parallel confo
 # What `all` adds, as CI does: sanitizers, ways to use the library, and what costs too much where nothing changed.
 more="docs cost single_header consumers as_printed libtorch mdspan cuda asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation"
+rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation package"
 # Those that need what an earlier one left, in their order; each other step is a chain of its own.
 chains=("asan coverage fuzz" "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
