@@ -135,7 +135,7 @@ class zstd_frames {
 class blosc_frames {
  public:
   explicit blosc_frames(const zp::codec_spec& described)
-      : codec_(zp::blosc_codec::from_configuration(described.configuration).value()) {}
+      : codec_(zp::make_codec<zp::blosc_codec>(described.configuration).value()) {}
   std::size_t decode(const char* from, std::size_t size, char* to, std::size_t bytes) {
     return codec_
         .decode(std::as_bytes(std::span(from, size)), std::as_writable_bytes(std::span(to, bytes)),

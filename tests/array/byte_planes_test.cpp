@@ -3,7 +3,7 @@
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/device/device_decoding.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
 #include <zarrpoint/zarr/metadata.hpp>

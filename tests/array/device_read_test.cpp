@@ -3,7 +3,7 @@
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 

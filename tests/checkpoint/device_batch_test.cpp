@@ -4,7 +4,7 @@
 #include <zarrpoint/checkpoint/load/load_into_all.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include "support/fake_device.hpp"

@@ -31,7 +31,7 @@ TEST_CASE("any_codec: says what the codec says") {
 TEST_CASE("any_codec: resolving binds a codec, or says why not") {
   const zp::tensor_spec spec{zp::dtype_kind::float32, {2, 3}};
   const zp::any_codec transpose(
-      zp::transpose_codec::from_configuration(zp::node::object{{"order", "F"}}).value());
+      zp::make_codec<zp::transpose_codec>(zp::node::object{{"order", "F"}}).value());
   const zp::any_codec bound = transpose.resolve(spec).value();
   CHECK(bound.spec().configuration == zp::node(zp::node::object{{"order", zp::node::array{1, 0}}}));
   CHECK(bound.if_array_to_array()->encoded_spec(spec).shape == zp::dims{3, 2});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/array_to_array/bitround.hpp>
+#include <zarrpoint/codec/array_to_array/elements.hpp>
 
 #include "support/filter_golden.hpp"
 

@@ -81,23 +81,22 @@ TEST_CASE("blosc: the configuration") {
                                   {"shuffle", "bitshuffle"},
                                   {"typesize", 4},
                                   {"blocksize", 65536}});
-  const blosc_codec codec = blosc_codec::from_configuration(full).value();
+  const blosc_codec codec = zp::make_codec<blosc_codec>(full).value();
   CHECK(codec.compressor == blosc_compressor::lz4hc);
   CHECK(codec.level == 9);
   CHECK(codec.shuffle == blosc_shuffle::bits);
   CHECK(codec.type_size == 4);
   CHECK(codec.block_size == 65536);
-  CHECK(codec.configuration() == full);
+  CHECK(zp::configuration_of(codec) == full);
   for (const char* cname : {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"})
-    CHECK(blosc_codec::from_configuration(settings({{"cname", cname}})));
+    CHECK(zp::make_codec<blosc_codec>(settings({{"cname", cname}})));
   // numcodecs tells the shuffle as a number.
   for (int number = -1; number <= 2; ++number)
-    CHECK(blosc_codec::from_configuration(settings({{"shuffle", number}})));
-  CHECK(blosc_codec::from_configuration(settings({{"shuffle", 2}}))->shuffle ==
-        blosc_shuffle::bits);
+    CHECK(zp::make_codec<blosc_codec>(settings({{"shuffle", number}})));
+  CHECK(zp::make_codec<blosc_codec>(settings({{"shuffle", 2}}))->shuffle == blosc_shuffle::bits);
 
   const auto refused = [](const zp::node& configuration) {
-    const auto made = blosc_codec::from_configuration(configuration);
+    const auto made = zp::make_codec<blosc_codec>(configuration);
     return !made && made.failure().code == zp::errc::invalid_argument;
   };
   CHECK(refused(settings({{"cname", "brotli"}})));
@@ -114,7 +113,7 @@ TEST_CASE("blosc: the configuration") {
 
 TEST_CASE("blosc: what metadata leave out comes from the dtype") {
   const auto resolved = [](zp::dtype_kind type) {
-    return blosc_codec::from_configuration({})->resolve({type, {8}}).value();
+    return zp::make_codec<blosc_codec>({})->resolve({type, {8}}).value();
   };
   CHECK(resolved(zp::dtype_kind::bfloat16).type_size == 2);
   CHECK(resolved(zp::dtype_kind::bfloat16).shuffle == blosc_shuffle::bytes);
@@ -123,7 +122,7 @@ TEST_CASE("blosc: what metadata leave out comes from the dtype") {
   CHECK(resolved(zp::dtype_kind::uint8).shuffle == blosc_shuffle::bits);
   CHECK(resolved(zp::dtype_kind::string).type_size == 1);
   const blosc_codec given =
-      blosc_codec::from_configuration(settings({{"typesize", 4}, {"shuffle", "noshuffle"}}))
+      zp::make_codec<blosc_codec>(settings({{"typesize", 4}, {"shuffle", "noshuffle"}}))
           ->resolve({zp::dtype_kind::float64, {8}})
           .value();
   CHECK(given.type_size == 4);

@@ -117,13 +117,13 @@ TEST_CASE("bytes: lends the memory of dense views in native order only") {
 
 TEST_CASE("bytes: configuration") {
   using zp::bytes_codec;
-  CHECK(bytes_codec::from_configuration({}).value().order == std::nullopt);
-  CHECK(bytes_codec::from_configuration(object("endian", "little")).value().order ==
+  CHECK(zp::make_codec<bytes_codec>({}).value().order == std::nullopt);
+  CHECK(zp::make_codec<bytes_codec>(object("endian", "little")).value().order ==
         zp::endian::little);
-  CHECK(bytes_codec::from_configuration(object("endian", "big")).value().order == zp::endian::big);
-  CHECK_FALSE(bytes_codec::from_configuration(object("endian", "middle")));
-  CHECK_FALSE(bytes_codec::from_configuration(object("endian", 1)));
-  CHECK(bytes_codec{}.configuration() == zp::node(zp::node::object{}));
+  CHECK(zp::make_codec<bytes_codec>(object("endian", "big")).value().order == zp::endian::big);
+  CHECK_FALSE(zp::make_codec<bytes_codec>(object("endian", "middle")));
+  CHECK_FALSE(zp::make_codec<bytes_codec>(object("endian", 1)));
+  CHECK(zp::configuration_of(bytes_codec{}) == zp::node(zp::node::object{}));
 
   // Needed exactly where there is an order.
   for (const zp::dtype_kind kind : zp::all_dtype_kinds) {

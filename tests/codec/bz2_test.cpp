@@ -67,8 +67,8 @@ TEST_CASE("bz2: a bomb writes no more than there is room for") {
 }
 
 TEST_CASE("bz2: options") {
-  CHECK_FALSE(zp::bz2_codec::from_configuration(zp::node::object{{"level", 0}}));
-  CHECK_FALSE(zp::bz2_codec::from_configuration(zp::node::object{{"level", 10}}));
+  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::node::object{{"level", 0}}));
+  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::node::object{{"level", 10}}));
   CHECK(zp::bz2_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
 

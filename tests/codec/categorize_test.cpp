@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/categorize.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 
 #include "support/strings.hpp"
 
@@ -45,15 +45,15 @@ TEST_CASE("categorize: bytes") {
 TEST_CASE("categorize: configuration, and the default type") {
   conformance::check_configuration(of("<u2"));
   const auto plain = codec_of<zp::categorize_codec>(node::object{{"labels", node::array{"a"}}});
-  CHECK(*plain.configuration().find("astype") == node("|u1"));
-  CHECK_FALSE(zp::categorize_codec::from_configuration(node()));
-  CHECK_FALSE(zp::categorize_codec::from_configuration(node::object{{"labels", node::array{1}}}));
+  CHECK(*zp::configuration_of(plain).find("astype") == node("|u1"));
+  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(node()));
+  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(node::object{{"labels", node::array{1}}}));
   for (const char* type : {"<f4", "int4", "|O", "", "<u3", "bool"})
-    CHECK(zp::categorize_codec::from_configuration(
+    CHECK(zp::make_codec<zp::categorize_codec>(
               node::object{{"labels", node::array{"a"}}, {"astype", type}})
               .failure()
               .code == zp::errc::unsupported);
-  CHECK(zp::categorize_codec::from_configuration(
+  CHECK(zp::make_codec<zp::categorize_codec>(
             node::object{{"labels", node::array{"a"}}, {"dtype", "<U5"}})
             .failure()
             .code == zp::errc::unsupported);
@@ -62,10 +62,10 @@ TEST_CASE("categorize: configuration, and the default type") {
 
 TEST_CASE("categorize: as many labels as the type can count") {
   node::array labels(127, node("x"));
-  CHECK(of("|i1", labels).configuration().find("labels")->if_array()->size() == 127);
+  CHECK(zp::configuration_of(of("|i1", labels)).find("labels")->if_array()->size() == 127);
   labels.push_back("y");
-  CHECK_FALSE(zp::categorize_codec::from_configuration(
-      node::object{{"labels", labels}, {"astype", "|i1"}}));
+  CHECK_FALSE(
+      zp::make_codec<zp::categorize_codec>(node::object{{"labels", labels}, {"astype", "|i1"}}));
   CHECK(to_hex(encoded_strings(of("|u1", labels), {"y", "x", "", ""}, four).value()) == "807f0000");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/checksum_codecs.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 
 #include "support/codec_bytes.hpp"
 
@@ -81,15 +81,14 @@ TEST_CASE("checksum codecs: every single bit matters") {
 
 TEST_CASE("checksum codecs: options") {
   using zp::node;
-  CHECK(at<zp::crc32_codec>("start").configuration() == node(node::object{}));
-  CHECK(at<zp::located_crc32c_codec>("end").configuration() == node(node::object{}));
-  CHECK(*at<zp::crc32_codec>("end").configuration().find("location") == node("end"));
-  CHECK_FALSE(zp::crc32_codec::from_configuration(node::object{{"location", "middle"}}));
-  CHECK_FALSE(zp::crc32_codec::from_configuration(node::object{{"location", 1}}));
-  CHECK_FALSE(zp::jenkins_lookup3_codec::from_configuration(node::object{{"initval", -1}}));
-  CHECK(zp::jenkins_lookup3_codec::from_configuration(node::object{{"prefix", "ab"}})
-            .failure()
-            .code == zp::errc::unsupported);
+  CHECK(zp::configuration_of(at<zp::crc32_codec>("start")) == node(node::object{}));
+  CHECK(zp::configuration_of(at<zp::located_crc32c_codec>("end")) == node(node::object{}));
+  CHECK(*zp::configuration_of(at<zp::crc32_codec>("end")).find("location") == node("end"));
+  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(node::object{{"location", "middle"}}));
+  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(node::object{{"location", 1}}));
+  CHECK_FALSE(zp::make_codec<zp::jenkins_lookup3_codec>(node::object{{"initval", -1}}));
+  CHECK(zp::make_codec<zp::jenkins_lookup3_codec>(node::object{{"prefix", "ab"}}).failure().code ==
+        zp::errc::unsupported);
   CHECK(zp::crc32_codec{}.encoded_bound(UINT64_MAX - 3) == UINT64_MAX);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/fixed_scale_offset.hpp>
+#include <zarrpoint/codec/numcodecs/number_filters.hpp>
 
 #include "support/filter_golden.hpp"
 
@@ -82,7 +82,7 @@ TEST_CASE("fixedscaleoffset: configurations that make no sense") {
 
 TEST_CASE("fixedscaleoffset: the fill value keeps its number") {
   const zp::tensor_spec spec{zp::dtype_kind::float32, {4}};
-  const auto codec = zp::fixed_scale_offset_codec::from_configuration(
+  const auto codec = zp::make_codec<zp::fixed_scale_offset_codec>(
                          json(R"({"offset": 10, "scale": 2, "astype": "u1"})"))
                          .value()
                          .resolve(spec)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/json2.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 
 #include "support/strings.hpp"
 
@@ -112,8 +112,8 @@ TEST_CASE("json2: options") {
       {"encoding", "utf-8"},  {"allow_nan", true}, {"check_circular", true},
       {"ensure_ascii", true}, {"indent", node()},  {"separators", node::array{",", ":"}},
       {"skipkeys", false},    {"sort_keys", true}, {"strict", true}};
-  CHECK(zp::json2_codec::from_configuration(all));
-  CHECK(zp::json2_codec::from_configuration(node::object{{"encoding", "utf-16"}}).failure().code ==
+  CHECK(zp::make_codec<zp::json2_codec>(all));
+  CHECK(zp::make_codec<zp::json2_codec>(node::object{{"encoding", "utf-16"}}).failure().code ==
         zp::errc::unsupported);
   CHECK_FALSE(codec.resolve({zp::dtype_kind::int8, {1}}));
 }

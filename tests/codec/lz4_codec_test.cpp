@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/lz4_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 
 #include "support/codec_bytes.hpp"
 
@@ -42,10 +42,9 @@ TEST_CASE("lz4 codec: a head that lies") {
 }
 
 TEST_CASE("lz4 codec: options") {
-  CHECK(
-      zp::lz4_codec::from_configuration(node::object{{"acceleration", 12}}).value().acceleration ==
-      12);
-  CHECK_FALSE(zp::lz4_codec::from_configuration(node::object{{"acceleration", 1.5}}));
+  CHECK(zp::make_codec<zp::lz4_codec>(node::object{{"acceleration", 12}}).value().acceleration ==
+        12);
+  CHECK_FALSE(zp::make_codec<zp::lz4_codec>(node::object{{"acceleration", 1.5}}));
   CHECK(zp::lz4_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
 

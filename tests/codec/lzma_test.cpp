@@ -119,7 +119,7 @@ TEST_CASE("lzma: a bomb, and a dictionary that nothing needs") {
 
 TEST_CASE("lzma: options") {
   const auto refused = [](const node& configuration) {
-    const auto made = zp::lzma_codec::from_configuration(configuration);
+    const auto made = zp::make_codec<zp::lzma_codec>(configuration);
     CHECK_FALSE(made);
   };
   refused(node::object{{"format", 0}});
@@ -137,13 +137,13 @@ TEST_CASE("lzma: options") {
   refused(node::object{{"filters", node::array{node::object{{"id", 0x21}, {"lc", 4}, {"lp", 1}}}}});
   refused(node::object{{"filters", node::array{node::object{{"id", 0x21}, {"dict_size", 1}}}}});
   refused(node::object{{"filters", node::array{node::object{{"id", 0x21}, {"mf", 7}}}}});
-  CHECK(zp::lzma_codec::from_configuration(node::object{
+  CHECK(zp::make_codec<zp::lzma_codec>(node::object{
       {"filters",
        node::array{
            node::object{{"id", 4}, {"start_offset", 16}},
            node::object{{"id", 0x21}, {"mode", 1}, {"mf", 3}, {"nice_len", 64}, {"depth", 8}}}}}));
   const node extreme = node::object{{"preset", std::int64_t{0x80000009}}};
-  CHECK(zp::lzma_codec::from_configuration(extreme));
+  CHECK(zp::make_codec<zp::lzma_codec>(extreme));
   CHECK(zp::lzma_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
 

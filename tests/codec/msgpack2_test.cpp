@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/msgpack2.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 
 #include "support/strings.hpp"
 
@@ -90,7 +90,7 @@ TEST_CASE("msgpack2: what is damaged is corrupt") {
 
 TEST_CASE("msgpack2: options") {
   conformance::check_configuration(codec);
-  CHECK_FALSE(zp::msgpack2_codec::from_configuration(node::object{{"raw", 1}}));
+  CHECK_FALSE(zp::make_codec<zp::msgpack2_codec>(node::object{{"raw", 1}}));
   CHECK_FALSE(codec.resolve({zp::dtype_kind::bytes, {1}}));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/numcodecs_packbits.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 
 #include "support/filter_golden.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/json2.hpp>
-#include <zarrpoint/codec/numcodecs/object_rows.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 
 #include "support/strings.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/fixed_scale_offset.hpp>
+#include <zarrpoint/codec/numcodecs/number_filters.hpp>
 
 #include "support/filter_golden.hpp"
 
@@ -111,7 +111,7 @@ TEST_CASE("quantize: scales beyond the range of a type end in NaN, not in a faul
   for (const char* const configuration : {R"({"digits": 300})", R"({"digits": -300})"}) {
     const zp::tensor_spec spec{zp::dtype_kind::float16, {3}};
     const auto codec =
-        zp::quantize_codec::from_configuration(json(configuration)).value().resolve(spec).value();
+        zp::make_codec<zp::quantize_codec>(json(configuration)).value().resolve(spec).value();
     const zp::float16 values[] = {zp::float16(0.5), zp::float16(0), zp::float16(-3)};
     zp::float16 out[3];
     zp::codec_workspace scratch;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/array_to_array/reshape.hpp>
+#include <zarrpoint/codec/array_to_array/elements.hpp>
 
 #include "support/filter_golden.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 std::optional<zp::dims> reshaped(std::string_view shape, const zp::dims& from) {
   const auto made =
-      zp::reshape_codec::from_configuration(json("{\"shape\": " + std::string(shape) + "}"));
+      zp::make_codec<zp::reshape_codec>(json("{\"shape\": " + std::string(shape) + "}"));
   if (!made) return std::nullopt;
   const zp::tensor_spec spec{zp::dtype_kind::uint8, from};
   const auto bound = made->resolve(spec);
@@ -63,18 +63,15 @@ TEST_CASE("reshape: what cannot be") {
 }
 
 TEST_CASE("reshape: the elements stay in C order, in every layout") {
-  codec_conformance(zp::reshape_codec::from_configuration(json(R"({"shape": [-1]})")).value());
-  codec_conformance(
-      zp::reshape_codec::from_configuration(json(R"({"shape": [[0], 1, [1]]})")).value(),
-      {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
+  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [-1]})")).value());
+  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [[0], 1, [1]]})")).value(),
+                    {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
   // Strings too: they are moved, not made.
-  codec_conformance(zp::reshape_codec::from_configuration(json(R"({"shape": [-1, 2]})")).value(),
+  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [-1, 2]})")).value(),
                     {{zp::dtype_kind::string, {3, 4}}, {zp::dtype_kind::bytes, {2, 1, 6}}});
   const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
-  const auto codec = zp::reshape_codec::from_configuration(json(R"({"shape": [3, 2]})"))
-                         .value()
-                         .resolve(spec)
-                         .value();
+  const auto codec =
+      zp::make_codec<zp::reshape_codec>(json(R"({"shape": [3, 2]})")).value().resolve(spec).value();
   const byte_string elements = from_hex("000102030405");
   CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->data == elements.data());
   CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->shape == zp::dims{3, 2});

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/array_to_array/scale_offset.hpp>
+#include <zarrpoint/codec/array_to_array/elements.hpp>
 
 #include "support/filter_golden.hpp"
 
@@ -22,7 +22,7 @@ template <class T>
 std::vector<T> run(std::string_view configuration, std::vector<T> values, bool forward = true) {
   const zp::tensor_spec spec{zp::dtype_of<T>, {static_cast<zp::index_t>(values.size())}};
   const auto codec =
-      zp::scale_offset_codec::from_configuration(json(configuration)).value().resolve(spec).value();
+      zp::make_codec<zp::scale_offset_codec>(json(configuration)).value().resolve(spec).value();
   std::vector<T> out(values.size());
   zp::codec_workspace scratch;
   const auto from = zp::dense_view(reinterpret_cast<const std::byte*>(values.data()), spec);
@@ -96,11 +96,10 @@ TEST_CASE("scale_offset: nothing to do is lossless, and the fill value goes the 
   }
   codec_conformance(zp::scale_offset_codec{}, specs);
   const zp::tensor_spec spec{zp::dtype_kind::int16, {3}};
-  const auto codec =
-      zp::scale_offset_codec::from_configuration(json(R"({"offset": 1, "scale": 2})"))
-          .value()
-          .resolve(spec)
-          .value();
+  const auto codec = zp::make_codec<zp::scale_offset_codec>(json(R"({"offset": 1, "scale": 2})"))
+                         .value()
+                         .resolve(spec)
+                         .value();
   const byte_string fill = to_native(from_hex("0500"), spec.type);
   CHECK(codec.encode_fill(fill, spec).value() == to_native(from_hex("0800"), spec.type));
   CHECK_FALSE(codec.encode_fill(to_native(from_hex("ff7f"), spec.type), spec));

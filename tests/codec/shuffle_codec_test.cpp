@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 
 #include "support/codec_bytes.hpp"
 
@@ -57,8 +57,8 @@ TEST_CASE("shuffle codec: bytes") {
 
 TEST_CASE("shuffle codec: without a size it is that of the elements") {
   const zp::shuffle_codec any;
-  CHECK(any.configuration() == node(node::object{}));
-  CHECK(codec_of<zp::shuffle_codec>(node::object{{"elementsize", node()}}).configuration() ==
+  CHECK(zp::configuration_of(any) == node(node::object{}));
+  CHECK(zp::configuration_of(codec_of<zp::shuffle_codec>(node::object{{"elementsize", node()}})) ==
         node(node::object{}));
   CHECK(any.resolve({zp::dtype_kind::int16, {3}}).value().element_size == 2);
   CHECK(any.resolve({zp::dtype_kind::complex128, {3}}).value().element_size == 16);
@@ -72,8 +72,8 @@ TEST_CASE("shuffle codec: what is not a whole number of elements is an error bot
   const byte_string input(7);
   CHECK(of_size(4).encode(input, out, scratch).failure().code == zp::errc::invalid_argument);
   CHECK(of_size(4).decode(input, out, scratch).failure().code == zp::errc::corrupt);
-  CHECK_FALSE(zp::shuffle_codec::from_configuration(node::object{{"elementsize", -1}}));
-  CHECK_FALSE(zp::shuffle_codec::from_configuration(node::object{{"elementsize", "4"}}));
+  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(node::object{{"elementsize", -1}}));
+  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(node::object{{"elementsize", "4"}}));
 }
 
 }  // namespace shuffle_codec_test

@@ -17,7 +17,7 @@ using namespace zarrpoint_test;
 namespace {
 
 zp::result<zp::transpose_codec> parse(zp::node order) {
-  return zp::transpose_codec::from_configuration(zp::node::object{{"order", std::move(order)}});
+  return zp::make_codec<zp::transpose_codec>(zp::node::object{{"order", std::move(order)}});
 }
 
 }  // namespace
@@ -59,8 +59,8 @@ TEST_CASE("transpose: C and F of early files become permutations of the rank") {
   const zp::tensor_spec spec{zp::dtype_kind::int8, {2, 3, 4}};
   CHECK(parse("C").value().resolve(spec).value().order == zp::dims{0, 1, 2});
   CHECK(parse("F").value().resolve(spec).value().order == zp::dims{2, 1, 0});
-  CHECK(parse("F").value().configuration() == zp::node(zp::node::object{{"order", "F"}}));
-  CHECK(parse("F").value().resolve(spec).value().configuration() ==
+  CHECK(zp::configuration_of(parse("F").value()) == zp::node(zp::node::object{{"order", "F"}}));
+  CHECK(zp::configuration_of(parse("F").value().resolve(spec).value()) ==
         zp::node(zp::node::object{{"order", zp::node::array{2, 1, 0}}}));
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("transpose: what is not a permutation is refused") {
   CHECK_FALSE(parse(array{std::uint64_t{1} << 63}));
   CHECK_FALSE(parse("A"));
   CHECK_FALSE(parse(1));
-  CHECK_FALSE(zp::transpose_codec::from_configuration({}));
-  CHECK_FALSE(zp::transpose_codec::from_configuration(zp::node(zp::node::object{})));
+  CHECK_FALSE(zp::make_codec<zp::transpose_codec>({}));
+  CHECK_FALSE(zp::make_codec<zp::transpose_codec>(zp::node(zp::node::object{})));
   // One of another rank than the array's; one built by hand.
   const zp::tensor_spec spec{zp::dtype_kind::int8, {2, 3, 4}};
   CHECK_FALSE(parse(array{1, 0}).value().resolve(spec));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/codec/numcodecs/vlen_array.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 
 #include "support/strings.hpp"
 
@@ -47,13 +47,13 @@ TEST_CASE("vlen-array: dtypes") {
       {"<c16", 16}, {"u1", 1},  {"i8", 8},  {"float64", 8}, {"uint16", 2}};
   for (const auto& [text, size] : table) {
     CHECK(of(text).item_size == size);
-    CHECK(*of(text).configuration().find("dtype") == node(text));
+    CHECK(*zp::configuration_of(of(text)).find("dtype") == node(text));
   }
   for (const char* text :
        {"", "<", "f", "<f3", "|O", "<U3", "|S4", "<c4", "<i16", "string", "<f44"})
-    CHECK(zp::vlen_array_codec::from_configuration(node::object{{"dtype", text}}).failure().code ==
+    CHECK(zp::make_codec<zp::vlen_array_codec>(node::object{{"dtype", text}}).failure().code ==
           zp::errc::unsupported);
-  CHECK_FALSE(zp::vlen_array_codec::from_configuration(node()));
+  CHECK_FALSE(zp::make_codec<zp::vlen_array_codec>(node()));
 }
 
 }  // namespace vlen_array_test

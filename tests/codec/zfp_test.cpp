@@ -173,7 +173,7 @@ TEST_CASE("zfp: what zfpy 1.0.1 writes and reads, in both directions") {
   for (const golden& one : cases) {
     CAPTURE(one.configuration);
     const auto bare = codec_of<zp::zfp_codec>(json(one.configuration));
-    CHECK(bare.configuration() == json(one.configuration));
+    CHECK(zp::configuration_of(bare) == json(one.configuration));
     const auto headed = codec_of<zp::zfpy_codec>(json(one.zfpy));
     const byte_string elements = from_hex(one.elements);
     CHECK(to_hex(encoded(bare, elements, one.spec)) == one.stored);
@@ -270,7 +270,7 @@ TEST_CASE("zfp: lossy modes keep what they promise") {
   CHECK(encoded(rate, bytes_of(values), spec).size() == 8 * 64 * 7 / 2 / 8);
   const auto expert = codec_of<zp::zfp_codec>(
       json(R"({"mode": "expert", "minbits": 1, "maxbits": 130, "maxprec": 19, "minexp": -2})"));
-  CHECK(expert.configuration().find("minexp")->to_int64() == -2);
+  CHECK(zp::configuration_of(expert).find("minexp")->to_int64() == -2);
   CHECK(encoded(expert, bytes_of(values), spec).size() <= 8 * 130 / 8 + 8);
   CHECK(decoded(expert, encoded(expert, bytes_of(values), spec), spec));
 }
@@ -312,7 +312,7 @@ TEST_CASE("zfp: configurations that make no sense") {
         R"({"mode": "expert", "minbits": 1, "maxbits": 2, "maxprec": 3})",
         R"({"mode": "reversible", "write_header": true})"}) {
     CAPTURE(text);
-    CHECK_FALSE(zp::zfp_codec::from_configuration(json(text)));
+    CHECK_FALSE(zp::make_codec<zp::zfp_codec>(json(text)));
   }
   const zp::tensor_spec floats{zp::dtype_kind::float32, {8, 8}};
   for (
@@ -327,7 +327,7 @@ TEST_CASE("zfp: configurations that make no sense") {
        R"({"mode": "expert", "minbits": 1, "maxbits": 99, "maxprec": 9, "minexp": -2147483648})",
        R"({"mode": "expert", "minbits": 4294967295, "maxbits": 4294967295, "maxprec": 9, "minexp": 0})"}) {
     CAPTURE(text);
-    const auto codec = zp::zfp_codec::from_configuration(json(text));
+    const auto codec = zp::make_codec<zp::zfp_codec>(json(text));
     REQUIRE(codec);
     CHECK(codec->resolve(floats).failure().code == zp::errc::invalid_argument);
     CHECK(codec->encoded_bound(floats) == UINT64_MAX);
@@ -343,9 +343,9 @@ TEST_CASE("zfp: configurations that make no sense") {
   CHECK(zp::zfp_codec{}.resolve({float32, {1, 1, 1, 1, 2}}).failure().code ==
         zp::errc::unsupported);
   CHECK(zp::zfp_codec{}.resolve({float32, {3, 0}}).failure().code == zp::errc::invalid_argument);
-  CHECK_FALSE(zp::zfpy_codec::from_configuration(json(R"({"mode": 6})")));
-  CHECK_FALSE(zp::zfpy_codec::from_configuration(json(R"({"rate": null})")));
-  CHECK(zp::zfpy_codec::from_configuration(
+  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(json(R"({"mode": 6})")));
+  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(json(R"({"rate": null})")));
+  CHECK(zp::make_codec<zp::zfpy_codec>(
       json(R"({"mode": 4, "compression_kwargs": {"tolerance": 0.1}, "tolerance": 0.1})")));
 }
 

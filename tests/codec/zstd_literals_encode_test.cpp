@@ -8,6 +8,7 @@
 #include "support/random_rounds.hpp"
 
 #include <doctest/doctest.h>
+#include <zstd.h>
 
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include "support/page_end.hpp"
 
 #include <doctest/doctest.h>
+#include <zstd.h>
 
 #include <optional>
 #include <string>
@@ -234,19 +235,19 @@ TEST_CASE("zstd: a frame that needs a dictionary says so") {
 
 TEST_CASE("zstd: configuration") {
   const auto parse = [](zp::node::object members) {
-    return zp::zstd_codec::from_configuration(zp::node(std::move(members)));
+    return zp::make_codec<zp::zstd_codec>(zp::node(std::move(members)));
   };
   const zp::zstd_codec given = parse({{"level", 7}, {"checksum", true}}).value();
   CHECK(given.level == 7);
   CHECK(given.checksum);
-  CHECK(zp::zstd_codec::from_configuration({}).value().level == 3);  // numcodecs.zstd writes {}
+  CHECK(zp::make_codec<zp::zstd_codec>({}).value().level == 3);  // numcodecs.zstd writes {}
   CHECK(parse({{"level", -131072}}));
   CHECK(parse({{"level", 22}}));
   // numcodecs takes any integer, and zstd the nearest level that it has.
   CHECK(parse({{"level", 23}}).value().level == 22);
   CHECK(parse({{"level", INT32_MAX}}).value().level == 22);
   CHECK(parse({{"level", -131073}}).value().level == -131072);
-  CHECK(parse({{"level", 100}}).value().configuration().find("level")->to_int64() == 22);
+  CHECK(zp::configuration_of(parse({{"level", 100}}).value()).find("level")->to_int64() == 22);
   CHECK_FALSE(parse({{"level", std::int64_t{1} << 40}}));
   CHECK_FALSE(parse({{"level", 1.5}}));
   CHECK_FALSE(parse({{"level", "3"}}));
@@ -279,9 +280,9 @@ TEST_CASE("zstd_decoder: decodes as zstd does, and refuses to encode") {
   const bytes content = text("content");
   const bytes stored = frame(content);
   const auto codec =
-      zp::zstd_decoder::from_configuration(zp::node(zp::node::object{{"level", 7}})).value();
+      zp::make_codec<zp::zstd_decoder>(zp::node(zp::node::object{{"level", 7}})).value();
   CHECK(codec.level == 7);
-  CHECK_FALSE(zp::zstd_decoder::from_configuration(zp::node(zp::node::object{{"level", "7"}})));
+  CHECK_FALSE(zp::make_codec<zp::zstd_decoder>(zp::node(zp::node::object{{"level", "7"}})));
   zp::codec_workspace scratch;
   bytes out(content.size());
   CHECK(codec.decode(stored, out, scratch).value() == content.size());

@@ -6,10 +6,7 @@
 struct half_codec {
   static constexpr std::string_view name = "half";
   static constexpr bool fixed_size = true;
-  static zarrpoint::result<half_codec> from_configuration(const zarrpoint::node&) {
-    return half_codec{};
-  }
-  zarrpoint::node configuration() const { return {}; }
+  void fields(zarrpoint::configuration_fields&) {}
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   zarrpoint::result<std::size_t> encode_in_place(zarrpoint::mutable_bytes, std::size_t used) const {
     return used;

@@ -5,11 +5,7 @@
 #include <zarrpoint/codec/base/registry.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/crc32c_codec.hpp>
 
-struct my_crc32c_codec : zarrpoint::crc32c_codec {
-  static zarrpoint::result<my_crc32c_codec> from_configuration(const zarrpoint::node&) {
-    return my_crc32c_codec{};
-  }
-};
+struct my_crc32c_codec : zarrpoint::crc32c_codec {};
 
 using library = zarrpoint::codec_registry<zarrpoint::bytes_codec, zarrpoint::crc32c_codec>;
 

@@ -10,6 +10,8 @@
 
 #include "fuzz.hpp"
 
+#include <zstd.h>
+
 #include <cstring>
 #include <string>
 #include <vector>

@@ -23,6 +23,7 @@
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstdio>

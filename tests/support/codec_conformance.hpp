@@ -91,17 +91,17 @@ namespace conformance {
 template <class C>
 void check_configuration(const C& codec) {
   CHECK_FALSE(std::string_view(C::name).empty());
-  const zp::node configuration = codec.configuration();
-  const zp::result<C> again = C::from_configuration(configuration);
+  const zp::node configuration = zp::configuration_of(codec);
+  const zp::result<C> again = zp::make_codec<C>(configuration);
   REQUIRE_MESSAGE(again, zp::to_string(again.failure()));
-  CHECK(again->configuration() == configuration);
+  CHECK(zp::configuration_of(*again) == configuration);
   zp::node extra = configuration;
   extra.set("no such member", zp::node(1));
-  const zp::result<C> refused = C::from_configuration(extra);
+  const zp::result<C> refused = zp::make_codec<C>(extra);
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().message.find("no such member") != std::string::npos);
-  CHECK_FALSE(C::from_configuration(zp::node("text")));
-  CHECK_FALSE(C::from_configuration(zp::node(zp::node::array{})));
+  CHECK_FALSE(zp::make_codec<C>(zp::node("text")));
+  CHECK_FALSE(zp::make_codec<C>(zp::node(zp::node::array{})));
 }
 
 /// The chain with the codec in its place, resolved for `spec`, by name from a table.
@@ -109,7 +109,7 @@ template <class C>
 zp::result<zp::codec_chain> chain_with(const C& codec, const zp::tensor_spec& spec) {
   using codecs = typename zp::codec_registry<zp::bytes_codec, zp::vlen_utf8_codec,
                                              zp::vlen_bytes_codec>::template with<C>;
-  const zp::codec_spec self{std::string(C::name), codec.configuration()};
+  const zp::codec_spec self{std::string(C::name), zp::configuration_of(codec)};
   const zp::codec_spec elements =
       spec.type.is_variable()
           ? zp::codec_spec{spec.type == zp::dtype_kind::string ? "vlen-utf8" : "vlen-bytes"}

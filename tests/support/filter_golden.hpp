@@ -47,10 +47,10 @@ void check_filter(const filter_case& one) {
   const zp::dtype type = zp::parse_dtype(one.type).value();
   const byte_string elements = to_native(from_hex(one.elements), type);
   const zp::tensor_spec spec{type, {static_cast<zp::index_t>(elements.size() / type.size())}};
-  const zp::result<C> made = C::from_configuration(json(one.configuration));
+  const zp::result<C> made = zp::make_codec<C>(json(one.configuration));
   REQUIRE_MESSAGE(made, zp::to_string(made.failure()));
-  CHECK(C::from_configuration(made->configuration()).value().configuration() ==
-        made->configuration());
+  CHECK(zp::configuration_of(zp::make_codec<C>(zp::configuration_of(*made)).value()) ==
+        zp::configuration_of(*made));
   const zp::result<C> codec = made->resolve(spec);
   REQUIRE_MESSAGE(codec, zp::to_string(codec.failure()));
   const zp::tensor_spec encoded_spec = codec->encoded_spec(spec);
@@ -82,7 +82,7 @@ void check_filter(const filter_case& one) {
 /// Whether a configuration, of elements of a type, is refused, and with this code.
 template <class C>
 bool refuses(std::string_view configuration, const zp::tensor_spec& spec, zp::errc code) {
-  const zp::result<C> made = C::from_configuration(json(configuration));
+  const zp::result<C> made = zp::make_codec<C>(json(configuration));
   if (!made) return made.failure().code == code;
   const zp::result<C> bound = made->resolve(spec);
   return !bound && bound.failure().code == code;

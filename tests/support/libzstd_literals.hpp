@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
-
 #include <doctest/doctest.h>
+#include <zstd.h>
 
 #include <cstddef>
 #include <memory>

@@ -16,14 +16,7 @@ struct xor_codec {
 
   std::byte key{0xff};
 
-  static zarrpoint::result<xor_codec> from_configuration(const zarrpoint::node& configuration) {
-    ZARRPOINT_TRY(reader, zarrpoint::configuration_reader::open(configuration, {"key"}));
-    ZARRPOINT_TRY(key, reader.integer("key", 0, 255));
-    return xor_codec{static_cast<std::byte>(key.value_or(255))};
-  }
-  zarrpoint::node configuration() const {
-    return zarrpoint::node::object{{"key", zarrpoint::node(static_cast<int>(key))}};
-  }
+  void fields(zarrpoint::configuration_fields& all) { all.integer("key", key, 0, 255); }
 
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   zarrpoint::result<std::size_t> encode(zarrpoint::bytes_view from, zarrpoint::mutable_bytes to,

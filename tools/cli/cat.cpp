@@ -54,7 +54,7 @@ zp::result<void> put_stored_records(const wanted& of) {
   const auto bytes = std::find_if(codecs.begin(), codecs.end(),
                                   [](const zp::codec_spec& one) { return one.name == "bytes"; });
   if (bytes == codecs.end()) return put_elements(of);
-  ZARRPOINT_TRY(codec, zp::bytes_codec::from_configuration(bytes->configuration));
+  ZARRPOINT_TRY(codec, zp::make_codec<zp::bytes_codec>(bytes->configuration));
   zp::codec_workspace scratch;
   std::vector<std::byte> stored;
   return for_each_block(of.from, of.index, of.part.part,

@@ -15,6 +15,10 @@
 #include <mutex>
 #include <new>
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {

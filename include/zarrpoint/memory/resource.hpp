@@ -8,10 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
-
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {

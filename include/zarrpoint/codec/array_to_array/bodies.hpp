@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/array_to_array/bitround.hpp>
-#include <zarrpoint/codec/array_to_array/cast_value.hpp>
-#include <zarrpoint/codec/array_to_array/reshape.hpp>
-#include <zarrpoint/codec/array_to_array/scale_offset.hpp>
+#include <zarrpoint/codec/array_to_array/elements.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/vlen.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -18,7 +15,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-// ------------------------------------------------------------------------------------ bitround.hpp
+// ------------------------------------------------------------------------------------ elements.hpp
 
 namespace detail {
 
@@ -43,18 +40,9 @@ U round_integer_bits(U bits, int keep) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<bitround_codec> bitround_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"keepbits"}));
-  ZARRPOINT_TRY(keepbits, reader.integer("keepbits", 0, INT32_MAX));
-  if (!keepbits) return error{errc::invalid_argument, "\"keepbits\" is missing"};
-  return bitround_codec{static_cast<int>(*keepbits)};
-}
-
-ZARRPOINT_INLINE node bitround_codec::configuration() const {
-  node out{node::object{}};
-  out.set("keepbits", keepbits);
-  return out;
+ZARRPOINT_INLINE void bitround_codec::fields(configuration_fields& all) {
+  all.need("keepbits");
+  all.integer("keepbits", keepbits, 0, INT32_MAX);
 }
 
 ZARRPOINT_INLINE result<bitround_codec> bitround_codec::resolve(const tensor_spec& decoded) const {
@@ -128,43 +116,38 @@ ZARRPOINT_INLINE void bitround_codec::round(const mutable_host_view& to,
   }
 }
 
-// ---------------------------------------------------------------------------------- cast_value.hpp
-
-ZARRPOINT_INLINE result<cast_value_codec> cast_value_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"data_type", "rounding",
-                                                                   "out_of_range", "scalar_map"}));
-  cast_value_codec out;
-  const node* named = reader.find("data_type");
+ZARRPOINT_INLINE void cast_value_codec::fields(configuration_fields& all) {
+  all.put("data_type", to_string(type));
+  const node* named = all.find("data_type");
   // The name alone, or an object that has it.
   if (const node* const inner = named == nullptr ? nullptr : named->find("name")) named = inner;
   const std::string* const text = named == nullptr ? nullptr : named->if_string();
-  if (text == nullptr) return error{errc::invalid_argument, "\"data_type\" is missing"};
-  out.type = parse_dtype(*text).value_or(dtype());
-  if (!detail::is_real(out.type))
-    return error{errc::unsupported, "cannot cast numbers to " + detail::in_quotes(*text)};
-  ZARRPOINT_TRY(rounding, reader.text("rounding"));
-  ZARRPOINT_TRY(out_of_range, reader.text("out_of_range"));
-  ZARRPOINT_TRY(rules, read_rules(rounding.value_or("nearest-even"), out_of_range.value_or("")));
-  out.rules = rules;
-  if (out.rules.beyond == detail::out_of_range::wrap && !out.type.is_integer())
-    return error{errc::invalid_argument, "\"out_of_range\" \"wrap\" needs an integer type"};
-  if (const node* const found = reader.find("scalar_map")) {
-    ZARRPOINT_CHECK(configuration_reader::open(*found, {"encode", "decode"}).at("\"scalar_map\""));
-    out.map = *found;
+  if (text != nullptr) {
+    type = parse_dtype(*text).value_or(dtype());
+    if (!detail::is_real(type))
+      all.fail({errc::unsupported, "cannot cast numbers to " + detail::in_quotes(*text)});
+  } else if (all.reads()) {
+    all.fail("\"data_type\" is missing");
   }
-  return out;
-}
-
-ZARRPOINT_INLINE node cast_value_codec::configuration() const {
-  node out{node::object{}};
-  out.set("data_type", to_string(type));
-  if (rules.rounding != detail::rounding::nearest_even)
-    out.set("rounding", rounding_names[static_cast<std::size_t>(rules.rounding)]);
-  if (rules.beyond == detail::out_of_range::clamp) out.set("out_of_range", "clamp");
-  if (rules.beyond == detail::out_of_range::wrap) out.set("out_of_range", "wrap");
-  if (!map.is_null()) out.set("scalar_map", map);
-  return out;
+  using beyond = detail::out_of_range;
+  constexpr std::string_view rounding_names[] = {"nearest-even", "towards-zero", "towards-positive",
+                                                 "towards-negative", "nearest-away"};
+  all.choice("rounding", rules.rounding, rounding_names,
+             rules.rounding != detail::rounding::nearest_even);
+  constexpr std::string_view beyond_names[] = {"clamp", "wrap"};
+  int way = static_cast<int>(rules.beyond) - 1;
+  all.choice("out_of_range", way, beyond_names, rules.beyond != beyond::refuse);
+  rules.beyond = static_cast<beyond>(way + 1);
+  if (rules.beyond == beyond::wrap && !type.is_integer())
+    all.fail("\"out_of_range\" \"wrap\" needs an integer type");
+  if (const node* const found = all.find("scalar_map")) {
+    configuration_fields lists(*found);
+    lists.find("encode");
+    lists.find("decode");
+    all.check(lists.end().at("\"scalar_map\""));
+    map = *found;
+  }
+  if (!map.is_null()) all.put("scalar_map", map);
 }
 
 ZARRPOINT_INLINE result<cast_value_codec> cast_value_codec::resolve(
@@ -200,24 +183,6 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> cast_value_codec::encode_fill(
   codec_workspace scratch;
   ZARRPOINT_CHECK(encode(dense_view(fill.data(), tensor_spec{decoded.type, {}}),
                          dense_view(out.data(), tensor_spec{type, {}}), scratch));
-  return out;
-}
-
-ZARRPOINT_INLINE result<detail::cast_rules> cast_value_codec::read_rules(std::string_view rounding,
-                                                                         std::string_view beyond) {
-  detail::cast_rules out;
-  const auto* const found =
-      std::find(std::begin(rounding_names), std::end(rounding_names), rounding);
-  if (found == std::end(rounding_names))
-    return error{errc::invalid_argument, "\"rounding\" is " + detail::in_quotes(rounding)};
-  out.rounding = static_cast<detail::rounding>(found - std::begin(rounding_names));
-  if (beyond == "clamp") {
-    out.beyond = detail::out_of_range::clamp;
-  } else if (beyond == "wrap") {
-    out.beyond = detail::out_of_range::wrap;
-  } else if (!beyond.empty()) {
-    return error{errc::invalid_argument, "\"out_of_range\" is neither \"clamp\" nor \"wrap\""};
-  }
   return out;
 }
 
@@ -281,8 +246,6 @@ ZARRPOINT_INLINE result<void> cast_value_codec::run(const mutable_host_view& to,
       });
 }
 
-// ------------------------------------------------------------------------------------- reshape.hpp
-
 namespace detail {
 
 /// Counts the text that copies of strings will hold.
@@ -294,39 +257,28 @@ ZARRPOINT_INLINE result<void> charge_copies(const host_view& strings, codec_work
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<reshape_codec> reshape_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"shape"}));
-  const node* const found = reader.find("shape");
+ZARRPOINT_INLINE void reshape_codec::fields(configuration_fields& all) {
+  if (!all.reads()) {
+    node::array list;
+    for (const extent& one : shape) {
+      list.push_back(one.axes ? node(node::array(one.axes->begin(), one.axes->end()))
+                              : node(one.size));
+    }
+    return all.put("shape", std::move(list));
+  }
+  const node* const found = all.find("shape");
   const node::array* const list = found == nullptr ? nullptr : found->if_array();
   if (list == nullptr || list->size() > max_rank)
-    return error{errc::invalid_argument, "\"shape\" is not a list of extents"};
-  reshape_codec out;
+    return all.fail("\"shape\" is not a list of extents");
   index_t last_axis = -1;
   std::size_t unknown = 0;
   for (const node& one : *list) {
-    ZARRPOINT_TRY(made, read_extent(one, last_axis));
-    if (!made.axes && made.size < 0) ++unknown;
-    out.shape.push_back(std::move(made));
+    result<extent> made = read_extent(one, last_axis);
+    if (!made) return all.fail(made.failure());
+    if (!made->axes && made->size < 0) ++unknown;
+    shape.push_back(*std::move(made));
   }
-  if (unknown > 1) return error{errc::invalid_argument, "\"shape\" has more than one -1"};
-  return out;
-}
-
-ZARRPOINT_INLINE node reshape_codec::configuration() const {
-  node::array list;
-  for (const extent& one : shape) {
-    if (!one.axes) {
-      list.emplace_back(one.size);
-      continue;
-    }
-    node::array axes;
-    for (const index_t axis : *one.axes) axes.emplace_back(axis);
-    list.emplace_back(std::move(axes));
-  }
-  node out{node::object{}};
-  out.set("shape", std::move(list));
-  return out;
+  if (unknown > 1) all.fail("\"shape\" has more than one -1");
 }
 
 ZARRPOINT_INLINE result<reshape_codec> reshape_codec::resolve(const tensor_spec& decoded) const {
@@ -461,22 +413,11 @@ ZARRPOINT_INLINE result<void> reshape_codec::copy(const mutable_host_view& to,
   return {};
 }
 
-// -------------------------------------------------------------------------------- scale_offset.hpp
-
-ZARRPOINT_INLINE result<scale_offset_codec> scale_offset_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"offset", "scale"}));
-  scale_offset_codec out;
-  if (const node* const found = reader.find("offset")) out.offset = *found;
-  if (const node* const found = reader.find("scale")) out.scale = *found;
-  return out;
-}
-
-ZARRPOINT_INLINE node scale_offset_codec::configuration() const {
-  node out{node::object{}};
-  if (offset) out.set("offset", *offset);
-  if (scale) out.set("scale", *scale);
-  return out;
+ZARRPOINT_INLINE void scale_offset_codec::fields(configuration_fields& all) {
+  for (const auto& [key, value] : {std::pair{"offset", &offset}, {"scale", &scale}}) {
+    if (const node* const found = all.find(key)) *value = *found;
+    if (*value) all.put(key, **value);
+  }
 }
 
 ZARRPOINT_INLINE result<scale_offset_codec> scale_offset_codec::resolve(

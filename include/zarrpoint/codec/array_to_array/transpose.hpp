@@ -19,8 +19,7 @@ struct transpose_codec {
   dims order;
   form given = form::permutation;
 
-  static result<transpose_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  void fields(configuration_fields& all);
 
   result<transpose_codec> resolve(const tensor_spec& decoded) const;
 

@@ -14,37 +14,23 @@ namespace zarrpoint { inline namespace v0 {
 
 // ----------------------------------------------------------------------------------- transpose.hpp
 
-ZARRPOINT_INLINE result<transpose_codec> transpose_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"order"}));
-  const node* const found = reader.find("order");
-  if (found == nullptr) return error{errc::invalid_argument, "\"order\" is missing"};
+ZARRPOINT_INLINE void transpose_codec::fields(configuration_fields& all) {
+  if (!all.reads()) {
+    if (given != form::permutation) return all.put("order", given == form::c ? "C" : "F");
+    return all.put("order", node::array(order.begin(), order.end()));
+  }
+  all.need("order");
+  const node* const found = all.find("order");
+  if (found == nullptr) return;
   if (const std::string* const text = found->if_string()) {
-    if (*text == "C") return transpose_codec{{}, form::c};
-    if (*text == "F") return transpose_codec{{}, form::f};
+    if (*text == "C") given = form::c;
+    if (*text == "F") given = form::f;
+    if (given != form::permutation) return;
   }
   const node::array* const axes = found->if_array();
-  if (axes == nullptr || axes->size() > max_rank) return not_a_permutation();
-  transpose_codec out;
-  for (const node& axis : *axes) {
-    const std::optional<std::int64_t> value = axis.to_int64();
-    if (!value) return not_a_permutation();
-    out.order.push_back(*value);
-  }
-  if (!is_permutation(out.order)) return not_a_permutation();
-  return out;
-}
-
-ZARRPOINT_INLINE node transpose_codec::configuration() const {
-  node out{node::object{}};
-  if (given != form::permutation) {
-    out.set("order", given == form::c ? "C" : "F");
-    return out;
-  }
-  node::array axes;
-  for (const index_t axis : order) axes.emplace_back(axis);
-  out.set("order", std::move(axes));
-  return out;
+  if (axes == nullptr || axes->size() > max_rank) return all.fail(not_a_permutation());
+  for (const node& axis : *axes) order.push_back(axis.to_int64().value_or(-1));
+  if (!is_permutation(order)) all.fail(not_a_permutation());
 }
 
 ZARRPOINT_INLINE result<transpose_codec> transpose_codec::resolve(

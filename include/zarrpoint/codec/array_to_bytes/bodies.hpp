@@ -91,47 +91,31 @@ ZARRPOINT_INLINE bool bytes_codec::is_fixed(const dtype& type) {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<endian> parse_endian(std::string_view text) {
-  if (text == "little") return endian::little;
-  if (text == "big") return endian::big;
-  return error{errc::invalid_argument, "\"endian\" is neither \"little\" nor \"big\""};
-}
-
 ZARRPOINT_INLINE std::string_view name_of(endian order) {
   return order == endian::little ? "little" : "big";
 }
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<bytes_codec> bytes_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"endian", "field_endian"}));
-  bytes_codec out;
-  ZARRPOINT_TRY(text, reader.text("endian"));
-  if (text) {
-    ZARRPOINT_TRY(order, detail::parse_endian(*text));
-    out.order = order;
-  }
-  if (const node* const list = reader.find("field_endian")) {
+ZARRPOINT_INLINE void bytes_codec::fields(configuration_fields& all) {
+  constexpr std::string_view names[] = {"little", "big"};
+  endian one = order.value_or(native_endian);
+  all.choice("endian", one, names, order.has_value());
+  if (all.find("endian") != nullptr) order = one;
+  if (const node* const list = all.find("field_endian")) {
     const node::array* const orders = list->if_array();
-    if (orders == nullptr) return error{errc::invalid_argument, "\"field_endian\" is not a list"};
-    for (const node& one : *orders) {
-      const std::string* const given = one.if_string();
-      ZARRPOINT_TRY(order, detail::parse_endian(given == nullptr ? std::string_view() : *given));
-      out.field_orders.push_back(order);
+    bool is_known = orders != nullptr;
+    for (std::size_t i = 0; is_known && i < orders->size(); ++i) {
+      const std::string* const text = (*orders)[i].if_string();
+      is_known = text != nullptr && (*text == names[0] || *text == names[1]);
+      field_orders.push_back(is_known && *text == names[1] ? endian::big : endian::little);
     }
+    if (!is_known) all.fail("\"field_endian\" is not a list of \"little\" and \"big\"");
   }
-  return out;
-}
-
-ZARRPOINT_INLINE node bytes_codec::configuration() const {
-  node out{node::object{}};
-  if (order) out.set("endian", detail::name_of(*order));
-  if (!field_orders.empty()) {
-    node::array orders;
-    for (const endian one : field_orders) orders.emplace_back(detail::name_of(one));
-    out.set("field_endian", std::move(orders));
-  }
-  return out;
+  if (all.reads() || field_orders.empty()) return;
+  node::array orders;
+  for (const endian given : field_orders) orders.emplace_back(detail::name_of(given));
+  all.put("field_endian", std::move(orders));
 }
 
 ZARRPOINT_INLINE result<bytes_codec> bytes_codec::resolve(const tensor_spec& decoded) const {
@@ -232,13 +216,6 @@ ZARRPOINT_INLINE result<void> bytes_codec::decode(bytes_view stored, const mutab
 }
 
 // ----------------------------------------------------------------------------------- vlen_utf8.hpp
-
-ZARRPOINT_INLINE result<vlen_utf8_codec> vlen_utf8_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-  static_cast<void>(reader);
-  return vlen_utf8_codec{};
-}
 
 ZARRPOINT_INLINE const char* vlen_utf8_codec::check(std::string_view text) {
   return is_utf8(text) ? nullptr : "a string that is not UTF-8";

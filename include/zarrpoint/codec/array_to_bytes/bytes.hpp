@@ -47,8 +47,7 @@ struct bytes_codec {
   /// apart. Zarr v3 has no such thing, and it is not written there.
   std::vector<endian> field_orders{};
 
-  static result<bytes_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  void fields(configuration_fields& all);
   result<bytes_codec> resolve(const tensor_spec& decoded) const;
 
   std::uint64_t encoded_bound(const tensor_spec& decoded) const;

@@ -28,8 +28,7 @@ struct packbits_codec {
   std::optional<int> last_bit;
 
   /// The members have other names in the registry's JSON schema, which are read too.
-  static result<packbits_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  void fields(configuration_fields& all);
 
   result<packbits_codec> resolve(const tensor_spec& decoded) const;
 
@@ -54,9 +53,6 @@ struct packbits_codec {
     int width;
     bool is_signed;
   };
-
-  static result<void> read_bit(const configuration_reader& reader, std::string_view key,
-                               std::optional<int>& to);
 
   result<std::uint64_t> total_bits(const tensor_spec& spec) const;
   result<std::byte> unused_bits(const tensor_spec& spec) const;

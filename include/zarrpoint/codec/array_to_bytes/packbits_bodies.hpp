@@ -73,36 +73,21 @@ class bit_reader {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<packbits_codec> packbits_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader,
-                configuration_reader::open(configuration, {"padding_encoding", "first_bit",
-                                                           "last_bit", "start_bit", "end_bit"}));
-  packbits_codec out;
-  ZARRPOINT_TRY(where, reader.text("padding_encoding"));
-  const std::string_view text = where.value_or("none");
-  if (text == "first_byte" || text == "start_byte") {
-    out.counted = padding::first_byte;
-  } else if (text == "last_byte" || text == "end_byte") {
-    out.counted = padding::last_byte;
-  } else if (text != "none") {
-    return error{errc::invalid_argument,
-                 "\"padding_encoding\" is not \"first_byte\", \"last_byte\" or \"none\""};
-  }
-  for (const char* const key : {"first_bit", "start_bit"})
-    ZARRPOINT_CHECK(read_bit(reader, key, out.first_bit));
-  for (const char* const key : {"last_bit", "end_bit"})
-    ZARRPOINT_CHECK(read_bit(reader, key, out.last_bit));
-  return out;
-}
-
-ZARRPOINT_INLINE node packbits_codec::configuration() const {
-  node out{node::object{}};
-  if (counted == padding::first_byte) out.set("padding_encoding", "first_byte");
-  if (counted == padding::last_byte) out.set("padding_encoding", "last_byte");
-  if (first_bit) out.set("first_bit", *first_bit);
-  if (last_bit) out.set("last_bit", *last_bit);
-  return out;
+ZARRPOINT_INLINE void packbits_codec::fields(configuration_fields& all) {
+  constexpr std::string_view names[] = {"none", "first_byte", "last_byte", "start_byte",
+                                        "end_byte"};
+  int where = static_cast<int>(counted);
+  all.choice("padding_encoding", where, names, where != 0);
+  counted = static_cast<padding>(where > 2 ? where - 2 : where);
+  const auto bit = [&](std::string_view key, std::string_view other, std::optional<int>& to) {
+    std::optional<int> again;
+    all.integer(key, to, 0, 63);
+    all.integer(other, again, 0, 63);
+    if (to && again) all.fail("\"first_bit\" or \"last_bit\" is given twice");
+    if (again) to = again;
+  };
+  bit("first_bit", "start_bit", first_bit);
+  bit("last_bit", "end_bit", last_bit);
 }
 
 ZARRPOINT_INLINE result<packbits_codec> packbits_codec::resolve(const tensor_spec& decoded) const {
@@ -169,17 +154,6 @@ ZARRPOINT_INLINE std::uint64_t packbits_codec::layout::extended(std::uint64_t cu
   const std::uint64_t sign = std::uint64_t{1} << (first + width - 1);
   if (is_signed && (value & sign) != 0) value |= ~(sign - 1);
   return value & (~std::uint64_t{0} >> (64 - bits));
-}
-
-ZARRPOINT_INLINE result<void> packbits_codec::read_bit(const configuration_reader& reader,
-                                                       std::string_view key,
-                                                       std::optional<int>& to) {
-  const node* const found = reader.find(key);
-  if (found == nullptr || found->is_null()) return {};
-  ZARRPOINT_TRY(bit, reader.integer(key, 0, 63));
-  if (to) return error{errc::invalid_argument, "\"first_bit\" or \"last_bit\" is given twice"};
-  to = static_cast<int>(*bit);
-  return {};
 }
 
 ZARRPOINT_INLINE result<std::uint64_t> packbits_codec::total_bits(const tensor_spec& spec) const {

@@ -16,8 +16,7 @@ struct vlen_utf8_codec : detail::vlen_codec<vlen_utf8_codec> {
   static constexpr std::string_view name = "vlen-utf8";
   static constexpr dtype_kind kind = dtype_kind::string;
 
-  static result<vlen_utf8_codec> from_configuration(const node& configuration);
-  node configuration() const { return node::object{}; }
+  void fields(configuration_fields&) {}
 
   static const char* check(std::string_view text);
 };
@@ -28,12 +27,7 @@ struct vlen_bytes_codec : detail::vlen_codec<vlen_bytes_codec> {
   static constexpr std::string_view name = "vlen-bytes";
   static constexpr dtype_kind kind = dtype_kind::bytes;
 
-  static result<vlen_bytes_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-    static_cast<void>(reader);
-    return vlen_bytes_codec{};
-  }
-  node configuration() const { return node::object{}; }
+  void fields(configuration_fields&) {}
 
   static const char* check(std::string_view) { return nullptr; }
 };

@@ -84,7 +84,7 @@ struct codec_model : Base {
 
   codec_kind kind() const final { return kind_of<C>(); }
   std::string_view name() const final { return C::name; }
-  node configuration() const final { return self.configuration(); }
+  node configuration() const final { return configuration_of(self); }
   result<std::shared_ptr<const erased_codec>> resolve(const tensor_spec& spec) const final;
 
   C self;

@@ -17,56 +17,131 @@ namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------------- spec.hpp
 
-ZARRPOINT_INLINE result<configuration_reader> configuration_reader::open(
-    const node& configuration, std::initializer_list<std::string_view> known) {
-  if (configuration.is_null()) return configuration_reader(configuration);
-  const node::object* const members = configuration.if_object();
-  if (members == nullptr) return error{errc::invalid_argument, "configuration is not an object"};
-  for (const node::member& one : *members) {
-    bool found = false;
-    for (const std::string_view name : known) found = found || one.key == name;
-    if (!found)
-      return error{errc::invalid_argument,
-                   "unknown configuration member " + detail::in_quotes(one.key)};
+ZARRPOINT_INLINE configuration_fields::configuration_fields(const node& from) : from_(&from) {
+  if (!from.is_null() && from.if_object() == nullptr) fail("configuration is not an object");
+}
+
+ZARRPOINT_INLINE const node* configuration_fields::find(std::string_view key) {
+  const node::object* const members = from_ == nullptr ? nullptr : from_->if_object();
+  for (std::size_t i = 0; members != nullptr && i < members->size() && i < 64; ++i) {
+    if ((*members)[i].key != key) continue;
+    seen_ |= std::uint64_t{1} << i;
+    return &(*members)[i].value;
   }
-  return configuration_reader(configuration);
+  return nullptr;
 }
 
-ZARRPOINT_INLINE result<std::optional<bool>> configuration_reader::boolean(
-    std::string_view key) const {
-  const node* const found = find(key);
-  if (found == nullptr) return std::optional<bool>();
-  if (const bool* value = found->if_bool()) return std::optional<bool>(*value);
-  return wrong(key, "true or false");
+ZARRPOINT_INLINE void configuration_fields::put(std::string_view key, node value) {
+  if (!reads()) written_.set(std::string(key), std::move(value));
 }
 
-ZARRPOINT_INLINE result<std::optional<std::int64_t>> configuration_reader::integer(
-    std::string_view key, std::int64_t low, std::int64_t high) const {
+ZARRPOINT_INLINE void configuration_fields::need(std::string_view key) {
+  if (reads() && find(key) == nullptr) fail('"' + std::string(key) + "\" is missing");
+}
+
+ZARRPOINT_INLINE void configuration_fields::boolean(std::string_view key, bool& value) {
+  put(key, value);
   const node* const found = find(key);
-  if (found == nullptr) return std::optional<std::int64_t>();
-  std::optional<std::int64_t> value = found->to_int64();
+  if (found == nullptr) return;
+  if (const bool* const given = found->if_bool()) {
+    value = *given;
+  } else {
+    wrong(key, "true or false");
+  }
+}
+
+ZARRPOINT_INLINE void configuration_fields::text(std::string_view key, std::string& value) {
+  put(key, value);
+  const node* const found = find(key);
+  if (found == nullptr) return;
+  if (const std::string* const given = found->if_string()) {
+    value = *given;
+  } else {
+    wrong(key, "a string");
+  }
+}
+
+ZARRPOINT_INLINE void configuration_fields::number(std::string_view key, double& value) {
+  put(key, value);
+  const node* const found = find(key);
+  if (found == nullptr) return;
+  const std::optional<double> given = found->to_double();
+  if (given && *given - *given == 0) {
+    value = *given;
+  } else {
+    wrong(key, "a number");
+  }
+}
+
+ZARRPOINT_INLINE std::int64_t configuration_fields::whole(std::string_view key, std::int64_t value,
+                                                          std::int64_t low, std::int64_t high) {
+  put(key, value);
+  const node* const found = find(key);
+  if (found == nullptr) return value;
+  std::optional<std::int64_t> given = found->to_int64();
   // Some writers have 3.0 for 3.
   const double number = found->to_double().value_or(0.5);
-  if (!value && number > -0x1p53 && number < 0x1p53 &&
+  if (!given && number > -0x1p53 && number < 0x1p53 &&
       number == static_cast<double>(static_cast<std::int64_t>(number)))
-    value = static_cast<std::int64_t>(number);
-  if (value && *value >= low && *value <= high) return value;
-  return wrong(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+    given = static_cast<std::int64_t>(number);
+  if (given && *given >= low && *given <= high) return *given;
+  wrong(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+  return value;
 }
 
-ZARRPOINT_INLINE result<std::optional<std::string_view>> configuration_reader::text(
-    std::string_view key) const {
+ZARRPOINT_INLINE std::size_t configuration_fields::name_of(std::string_view key, std::size_t value,
+                                                           const named& how) {
+  if (!reads()) {
+    if (how.put) put(key, how.names[value]);
+    return value;
+  }
   const node* const found = find(key);
-  if (found == nullptr) return std::optional<std::string_view>();
-  if (const std::string* value = found->if_string())
-    return std::optional<std::string_view>(std::string_view(*value));
-  return wrong(key, "a string");
+  if (found == nullptr) return value;
+  const std::string* const given = found->if_string();
+  std::string expected;
+  for (std::size_t i = 0; i < how.names.size(); ++i) {
+    if (given != nullptr && *given == how.names[i]) return i;
+    if (i != 0) expected += i + 1 == how.names.size() ? " or " : ", ";
+    expected.append("\"").append(how.names[i]) += '"';
+  }
+  wrong(key, expected);
+  return value;
 }
 
-ZARRPOINT_INLINE error configuration_reader::wrong(std::string_view key,
-                                                   std::string_view expected) {
+ZARRPOINT_INLINE void configuration_fields::wrong(std::string_view key, std::string_view expected) {
   std::string message("\"");
-  return {errc::invalid_argument, message.append(key).append("\" is not ").append(expected)};
+  message.append(key) += "\" is ";
+  const node& found = *find(key);
+  if (const std::string* const text = found.if_string()) {
+    message += detail::in_quotes(*text) + ", ";
+  } else if (const std::optional<std::int64_t> number = found.to_int64()) {
+    message += std::to_string(*number) + ", ";
+  }
+  fail(message.append("not ").append(expected));
+}
+
+ZARRPOINT_INLINE void configuration_fields::fail(error failure) {
+  if (status_) status_ = std::move(failure);
+}
+
+ZARRPOINT_INLINE void configuration_fields::fail(std::string_view why) {
+  fail(error{errc::invalid_argument, std::string(why)});
+}
+
+ZARRPOINT_INLINE result<void> configuration_fields::end() {
+  ZARRPOINT_CHECK(names());
+  return std::move(status_);
+}
+
+ZARRPOINT_INLINE result<void> configuration_fields::names() const {
+  const node::object* const members = from_ == nullptr ? nullptr : from_->if_object();
+  if (members == nullptr) return {};
+  for (std::size_t i = 0; i < members->size(); ++i) {
+    if (i >= 64 || (seen_ >> i & 1) == 0)
+      return error{errc::invalid_argument,
+                   "unknown configuration member " + detail::in_quotes((*members)[i].key)};
+  }
+  return {};
 }
 
 ZARRPOINT_INLINE codec_spec::codec_spec(std::string called, node configured, bool needed)

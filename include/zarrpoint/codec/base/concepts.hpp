@@ -16,22 +16,66 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// What every codec has. A codec is a plain copyable value: its options and nothing else.
-///
-/// - `name`: as in metadata; optionally `aliases`, an array of other names that readers accept;
-/// - `from_configuration(node)`: from the `configuration` of the metadata, null when absent. It
-///   refuses members that it does not know. Optionally `from_configuration(node, place)`, which is
-///   called in its stead with the `codec_place`, for codecs that hold others;
-/// - `configuration()`: the same in canonical form, to be written;
-/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode, or why
-///   that makes no sense. For a bytes -> bytes codec they are those of the array whose bytes these
-///   are.
+namespace detail {
+
+/// A codec with a list of its members.
 template <class C>
-concept codec = std::copyable<C> && requires(const C& self, const node& configuration) {
-  { C::name } -> std::convertible_to<std::string_view>;
+concept codec_with_fields = std::default_initializable<C> &&
+    requires(C& self, configuration_fields& all) {
+  { self.fields(all) } -> std::same_as<void>;
+};
+
+/// A codec that reads and writes its configuration itself.
+template <class C>
+concept codec_with_configuration = requires(const C& self, const node& configuration) {
   { C::from_configuration(configuration) } -> std::same_as<result<C>>;
   { self.configuration() } -> std::same_as<node>;
 };
+
+}  // namespace detail
+
+/// What every codec has. A codec is a plain copyable value: its options and nothing else.
+///
+/// - `name`: as in metadata; optionally `aliases`, an array of other names that readers accept;
+/// - `fields(all)`: names each member of the configuration to a `configuration_fields`, from which
+///   it is read, or to which it is written in canonical form;
+/// - or, for codecs that hold others, `from_configuration(node)`, of the `configuration` of the
+///   metadata, null when absent, and `configuration()`, to be written; optionally
+///   `from_configuration(node, place)`, which is called in its stead with the `codec_place`;
+/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode (for a
+///   bytes -> bytes codec, of the array whose bytes these are), or why that makes no sense.
+template <class C>
+concept codec = std::copyable<C> &&
+    (detail::codec_with_fields<C> || detail::codec_with_configuration<C>)&&requires {
+  { C::name } -> std::convertible_to<std::string_view>;
+};
+
+/// The codec of a configuration, or what speaks against that.
+template <codec C>
+result<C> make_codec(const node& configuration) {
+  if constexpr (detail::codec_with_configuration<C>) {
+    return C::from_configuration(configuration);
+  } else {
+    C out;
+    configuration_fields all(configuration);
+    out.fields(all);
+    ZARRPOINT_CHECK(all.end());
+    return out;
+  }
+}
+
+/// The configuration of a codec in canonical form.
+template <codec C>
+node configuration_of(const C& codec) {
+  if constexpr (detail::codec_with_configuration<C>) {
+    return codec.configuration();
+  } else {
+    C all_members = codec;
+    configuration_fields all;
+    all_members.fields(all);
+    return all.take_written();
+  }
+}
 
 namespace detail {
 

@@ -40,7 +40,7 @@ result<any_codec> codec_maker<C>::make(const node& configuration, const codec_pl
     ZARRPOINT_TRY(made, C::from_configuration(configuration, place));
     return any_codec(std::move(made));
   } else {
-    ZARRPOINT_TRY(made, C::from_configuration(configuration));
+    ZARRPOINT_TRY(made, make_codec<C>(configuration));
     return any_codec(std::move(made));
   }
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,29 +36,79 @@ struct codec_spec {
 /// second, any number of the third.
 enum class codec_kind { array_to_array, array_to_bytes, bytes_to_bytes };
 
-/// The checked members of a codec's `configuration`, which is an object or null. Each getter gives
-/// nothing for a member that is absent and `invalid_argument` for one of another kind.
-class configuration_reader {
+/// The members of a codec's `configuration`, an object or null. A codec names them once, in its
+/// `fields`, with what each may be; so they are read into the codec, or written from it. A member
+/// that is absent changes nothing. A member that nobody asked for is `invalid_argument`, and
+/// counts before other faults, of which the first does.
+class configuration_fields {
  public:
-  /// Refuses what is not an object, and members not in `known`.
-  static result<configuration_reader> open(const node& configuration,
-                                           std::initializer_list<std::string_view> known);
+  /// Writes.
+  configuration_fields() : written_(node::object{}) {}
+  /// Reads `from`.
+  explicit configuration_fields(const node& from);
 
-  const node* find(std::string_view key) const { return node_->find(key); }
+  bool reads() const noexcept { return from_ != nullptr; }
+  /// Of one that reads: the member, or null.
+  const node* find(std::string_view key);
+  /// To one that writes.
+  void put(std::string_view key, node value);
 
-  result<std::optional<bool>> boolean(std::string_view key) const;
+  /// What must not be absent stands before its kind.
+  void need(std::string_view key);
+  void boolean(std::string_view key, bool& value);
+  void text(std::string_view key, std::string& value);
+  /// A number that is not infinite.
+  void number(std::string_view key, double& value);
   /// An integer of [`low`, `high`].
-  result<std::optional<std::int64_t>> integer(std::string_view key, std::int64_t low,
-                                              std::int64_t high) const;
-  /// A string.
-  result<std::optional<std::string_view>> text(std::string_view key) const;
+  template <class Int>
+  void integer(std::string_view key, Int& value, std::int64_t low, std::int64_t high) {
+    value = static_cast<Int>(whole(key, static_cast<std::int64_t>(value), low, high));
+  }
+  /// One that may be nothing: null, or absent.
+  template <class Int>
+  void integer(std::string_view key, std::optional<Int>& value, std::int64_t low,
+               std::int64_t high) {
+    const node* const found = find(key);
+    if (reads() ? found == nullptr || found->is_null() : !value) return;
+    value =
+        static_cast<Int>(whole(key, static_cast<std::int64_t>(value.value_or(Int{})), low, high));
+  }
+  /// One of `names`, by the number of which `Enum` is; without `put` it is read alone.
+  template <class Enum>
+  void choice(std::string_view key, Enum& value, std::span<const std::string_view> names,
+              bool put = true) {
+    value = static_cast<Enum>(name_of(key, static_cast<std::size_t>(value), {names, put}));
+  }
+
+  /// Written is null, in place of an object without members.
+  void none() { written_ = {}; }
+  void fail(error failure);
+  template <class T>
+  void check(const result<T>& status) {
+    if (!status) fail(status.failure());
+  }
+  void fail(std::string_view why);
+  bool failed() const noexcept { return !status_; }
+
+  /// What speaks against what was read; asked last.
+  result<void> end();
+  /// Whether all that was read has been asked for.
+  result<void> names() const;
+  node take_written() { return std::move(written_); }
 
  private:
-  explicit configuration_reader(const node& configuration) : node_(&configuration) {}
+  struct named {
+    std::span<const std::string_view> names;
+    bool put;
+  };
+  std::int64_t whole(std::string_view key, std::int64_t value, std::int64_t low, std::int64_t high);
+  std::size_t name_of(std::string_view key, std::size_t value, const named& how);
+  void wrong(std::string_view key, std::string_view expected);
 
-  static error wrong(std::string_view key, std::string_view expected);
-
-  const node* node_;
+  const node* from_ = nullptr;
+  std::uint64_t seen_ = 0;  // a bit for each of the first members
+  result<void> status_{};
+  node written_{};
 };
 
 /// A chain of codecs as options take it, or none: a braced list, `{{"bytes"}, {"zstd", 3}}`, or a

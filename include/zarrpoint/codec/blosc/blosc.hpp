@@ -64,34 +64,19 @@ struct blosc_base {
   std::size_t type_size = 0;   ///< `typesize`: bytes of an element; 0: that of the array's dtype
   std::size_t block_size = 0;  ///< `blocksize`; 0: chosen by the encoder
 
-  static result<Self> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"cname", "clevel", "shuffle",
-                                                                     "typesize", "blocksize"}));
-    Self out;
-    ZARRPOINT_TRY(compressor, reader.text("cname"));
-    ZARRPOINT_TRY(level, reader.integer("clevel", 0, 9));
-    ZARRPOINT_TRY(type_size, reader.integer("typesize", 0, INT32_MAX));
-    ZARRPOINT_TRY(block_size, reader.integer("blocksize", 0, INT32_MAX));
-    if (compressor) {
-      ZARRPOINT_TRY(found, index_of(blosc_compressor_names, *compressor).at("cname"));
-      out.compressor = static_cast<blosc_compressor>(found);
+  void fields(configuration_fields& all) {
+    all.choice("cname", compressor, blosc_compressor_names);
+    all.integer("clevel", level, 0, 9);
+    const node* const given = all.find("shuffle");
+    if (given != nullptr && given->to_double()) {  // the number that numcodecs has for it
+      int number = 0;
+      all.integer("shuffle", number, -1, 2);
+      shuffle = number == -1 ? blosc_shuffle::automatic : static_cast<blosc_shuffle>(number);
+    } else {
+      all.choice("shuffle", shuffle, blosc_shuffle_names, shuffle != blosc_shuffle::automatic);
     }
-    if (level) out.level = static_cast<int>(*level);
-    if (type_size) out.type_size = static_cast<std::size_t>(*type_size);
-    if (block_size) out.block_size = static_cast<std::size_t>(*block_size);
-    ZARRPOINT_TRY(shuffle, shuffle_of(reader));
-    out.shuffle = shuffle;
-    return out;
-  }
-
-  node configuration() const {
-    node out(node::object{{"cname", blosc_compressor_names[static_cast<std::size_t>(compressor)]},
-                          {"clevel", level}});
-    if (shuffle != blosc_shuffle::automatic)
-      out.set("shuffle", blosc_shuffle_names[static_cast<std::size_t>(shuffle)]);
-    if (type_size != 0) out.set("typesize", static_cast<std::int64_t>(type_size));
-    out.set("blocksize", static_cast<std::int64_t>(block_size));
-    return out;
+    if (all.reads() || type_size != 0) all.integer("typesize", type_size, 0, INT32_MAX);
+    all.integer("blocksize", block_size, 0, INT32_MAX);
   }
 
   /// Fills in what depends on the dtype; strings have elements of one byte.
@@ -154,28 +139,6 @@ struct blosc_base {
     const result<blosc_header> header = blosc_header::parse(stored);
     if (!header) return std::nullopt;
     return header->bytes;
-  }
-
- private:
-  template <std::size_t N>
-  static result<std::size_t> index_of(const std::array<std::string_view, N>& names,
-                                      std::string_view wanted) {
-    for (std::size_t i = 0; i < N; ++i) {
-      if (names[i] == wanted) return i;
-    }
-    return error{errc::invalid_argument, in_quotes(wanted) + " is not a compressor of Blosc"};
-  }
-
-  /// A name, or the number that numcodecs has for it.
-  static result<blosc_shuffle> shuffle_of(const configuration_reader& reader) {
-    const node* const found = reader.find("shuffle");
-    if (found == nullptr) return blosc_shuffle::automatic;
-    if (found->if_string() == nullptr) {
-      ZARRPOINT_TRY(number, reader.integer("shuffle", -1, 2));
-      return *number == -1 ? blosc_shuffle::automatic : static_cast<blosc_shuffle>(*number);
-    }
-    ZARRPOINT_TRY(index, index_of(blosc_shuffle_names, *found->if_string()).at("shuffle"));
-    return static_cast<blosc_shuffle>(index);
   }
 };
 

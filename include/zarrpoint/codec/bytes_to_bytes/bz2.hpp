@@ -91,14 +91,7 @@ struct bz2_codec {
 
   int level = 1;  ///< 1 to 9: blocks of so many 100 kB
 
-  static result<bz2_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level"}));
-    ZARRPOINT_TRY(level, reader.integer("level", 1, 9));
-    bz2_codec out;
-    if (level) out.level = static_cast<int>(*level);
-    return out;
-  }
-  node configuration() const { return node::object{{"level", node(level)}}; }
+  void fields(configuration_fields& all) { all.integer("level", level, 1, 9); }
 
   /// What the manual of bzip2 guarantees.
   std::uint64_t encoded_bound(std::uint64_t decoded) const {

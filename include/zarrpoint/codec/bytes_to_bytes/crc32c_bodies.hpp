@@ -12,12 +12,6 @@ namespace zarrpoint { inline namespace v0 {
 
 // -------------------------------------------------------------------------------- crc32c_codec.hpp
 
-ZARRPOINT_INLINE result<crc32c_codec> crc32c_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-  static_cast<void>(reader);
-  return crc32c_codec{};
-}
-
 ZARRPOINT_INLINE std::uint64_t crc32c_codec::encoded_bound(std::uint64_t decoded) const {
   return decoded > UINT64_MAX - trailer ? UINT64_MAX : decoded + trailer;
 }

@@ -18,8 +18,7 @@ struct crc32c_codec {
   static constexpr bool fixed_size = true;
   static constexpr std::size_t trailer = sizeof(std::uint32_t);
 
-  static result<crc32c_codec> from_configuration(const node& configuration);
-  node configuration() const { return {}; }
+  void fields(configuration_fields& all) { all.none(); }
 
   std::uint64_t encoded_bound(std::uint64_t decoded) const;
   result<std::size_t> encode_in_place(mutable_bytes buffer, std::size_t used) const;

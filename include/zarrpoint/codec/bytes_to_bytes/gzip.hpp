@@ -151,15 +151,10 @@ struct deflate_codec {
 
   int level = 5;  ///< 0 to 9
 
-  static result<Self> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level"}));
-    ZARRPOINT_TRY(level, reader.integer("level", -1, 9));
-    Self out;
-    // -1 is zlib's own default, which Python writes and Zarr v3 does not know.
-    if (level) out.level = *level == -1 ? 6 : static_cast<int>(*level);
-    return out;
+  void fields(configuration_fields& all) {
+    all.integer("level", level, -1, 9);
+    if (level == -1) level = 6;  // zlib's own default, which Python writes and Zarr v3 has not
   }
-  node configuration() const { return node::object{{"level", node(level)}}; }
 
   /// What `deflateBound` guarantees for every level, with a gzip header of 18 bytes.
   std::uint64_t encoded_bound(std::uint64_t decoded) const {

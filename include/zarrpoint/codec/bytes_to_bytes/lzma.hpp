@@ -82,34 +82,18 @@ struct lzma_codec {
   std::optional<std::uint32_t> preset;  ///< 0 to 9, and 2^31 for "extreme"; nothing: 6
   node filters{};  ///< null, or a list as in Python; of .xz for the encoder only
 
-  static result<lzma_codec> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration,
-                                                     {"format", "check", "preset", "filters"}));
-    lzma_codec out;
-    ZARRPOINT_TRY(format, reader.integer("format", 1, 3));
-    if (format) out.format = static_cast<container>(*format);
-    ZARRPOINT_TRY(check, reader.integer("check", -1, LZMA_CHECK_ID_MAX));
-    if (check) out.check = static_cast<int>(*check);
-    const node* const preset = reader.find("preset");
-    if (preset != nullptr && !preset->is_null()) {
-      ZARRPOINT_TRY(given, reader.integer("preset", 0, UINT32_MAX));
-      out.preset = static_cast<std::uint32_t>(*given);
-      if ((*out.preset & ~LZMA_PRESET_EXTREME) > 9)
-        return error{errc::invalid_argument, "\"preset\" is not an integer from 0 to 9"};
-    }
-    if (const node* const filters = reader.find("filters")) out.filters = *filters;
-    if (out.filters.is_null() && out.format == container::raw)
-      return error{errc::invalid_argument, "\"format\" 3 needs \"filters\""};
-    if (!out.filters.is_null() && out.preset)
-      return error{errc::invalid_argument, "\"preset\" and \"filters\" exclude each other"};
-    ZARRPOINT_CHECK(out.chain());
-    return out;
-  }
-  node configuration() const {
-    return node::object{{"format", static_cast<int>(format)},
-                        {"check", check},
-                        {"preset", preset ? node(static_cast<std::int64_t>(*preset)) : node()},
-                        {"filters", filters}};
+  void fields(configuration_fields& all) {
+    all.integer("format", format, 1, 3);
+    all.integer("check", check, -1, LZMA_CHECK_ID_MAX);
+    all.integer("preset", preset, 0, UINT32_MAX);
+    if (!preset) all.put("preset", {});
+    all.put("filters", filters);
+    if (const node* const given = all.find("filters")) filters = *given;
+    if (preset && (*preset & ~LZMA_PRESET_EXTREME) > 9)
+      all.fail("\"preset\" is not an integer from 0 to 9");
+    if (filters.is_null() && format == container::raw) all.fail("\"format\" 3 needs \"filters\"");
+    if (!filters.is_null() && preset) all.fail("\"preset\" and \"filters\" exclude each other");
+    if (!all.failed()) all.check(chain());
   }
 
   /// LZMA2 stores what it cannot compress; LZMA1 cannot, and a literal takes at most 9 decisions.

@@ -3,18 +3,8 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/kit/library_memory.hpp>
 
 // Contexts that allocate from a memory resource are in the static section of the interface.
-#if !defined(ZSTD_STATIC_LINKING_ONLY)
-#define ZSTD_STATIC_LINKING_ONLY
-#include <zstd.h>
-#undef ZSTD_STATIC_LINKING_ONLY
-#else
-#include <zstd.h>
-#endif
-#include <zstd_errors.h>
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -34,8 +24,7 @@ struct zstd_codec {
   int level = 3;          ///< `min_level` to `max_level`; 0 means 3; beyond them the nearest
   bool checksum = false;  ///< a 32-bit checksum of the content at the end of the frame
 
-  static result<zstd_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  void fields(configuration_fields& all);
 
   std::uint64_t encoded_bound(std::uint64_t decoded) const;
 
@@ -55,7 +44,6 @@ struct zstd_codec {
 
   static result<frame> next_frame(bytes_view from);
 
-  static result<void> set(ZSTD_CCtx* context, ZSTD_cParameter parameter, int value);
   static bool is_no_memory(std::size_t status) noexcept;
   static error failure(std::size_t status, errc code);
 };
@@ -63,7 +51,6 @@ struct zstd_codec {
 /// `zstd` for programs that only load: put in its place in a `codec_registry`, it leaves out zstd's
 /// encoder, two thirds of that library. Encoding is `unsupported`.
 struct zstd_decoder : zstd_codec {
-  static result<zstd_decoder> from_configuration(const node& configuration);
   result<std::size_t> encode(bytes_view, mutable_bytes, codec_workspace&) const;
 };
 

@@ -4,7 +4,17 @@
 
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
+#include <zarrpoint/codec/kit/library_memory.hpp>
 #include <zarrpoint/core/config.hpp>
+
+#if !defined(ZSTD_STATIC_LINKING_ONLY)
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+#undef ZSTD_STATIC_LINKING_ONLY
+#else
+#include <zstd.h>
+#endif
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <string>
@@ -56,19 +66,11 @@ class zstd_state {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<zstd_codec> zstd_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"level", "checksum"}));
-  ZARRPOINT_TRY(level, reader.integer("level", INT32_MIN, INT32_MAX));
-  ZARRPOINT_TRY(checksum, reader.boolean("checksum"));
-  zstd_codec out;
+ZARRPOINT_INLINE void zstd_codec::fields(configuration_fields& all) {
+  all.integer("level", level, INT32_MIN, INT32_MAX);
   // numcodecs writes levels as they were given, and zstd takes the nearest that it has.
-  if (level) out.level = static_cast<int>(std::clamp<std::int64_t>(*level, min_level, max_level));
-  if (checksum) out.checksum = *checksum;
-  return out;
-}
-
-ZARRPOINT_INLINE node zstd_codec::configuration() const {
-  return node::object{{"level", node(level)}, {"checksum", node(checksum)}};
+  level = std::clamp(level, min_level, max_level);
+  all.boolean("checksum", checksum);
 }
 
 ZARRPOINT_INLINE std::uint64_t zstd_codec::encoded_bound(std::uint64_t decoded) const {
@@ -82,8 +84,11 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::encode(bytes_view from, mutable
   ZSTD_CCtx* const context = state.context();
   if (context == nullptr) return state.no_memory();
   ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
-  ZARRPOINT_CHECK(set(context, ZSTD_c_compressionLevel, level));
-  ZARRPOINT_CHECK(set(context, ZSTD_c_checksumFlag, checksum ? 1 : 0));
+  for (const auto& [parameter, value] :
+       {std::pair(ZSTD_c_compressionLevel, level), {ZSTD_c_checksumFlag, checksum ? 1 : 0}}) {
+    const std::size_t status = ZSTD_CCtx_setParameter(context, parameter, value);
+    if (ZSTD_isError(status)) return failure(status, errc::invalid_argument);
+  }
   const std::size_t written =
       ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
   if (is_no_memory(written)) return state.no_memory();
@@ -147,13 +152,6 @@ ZARRPOINT_INLINE result<zstd_codec::frame> zstd_codec::next_frame(bytes_view fro
   return out;
 }
 
-ZARRPOINT_INLINE result<void> zstd_codec::set(ZSTD_CCtx* context, ZSTD_cParameter parameter,
-                                              int value) {
-  const std::size_t status = ZSTD_CCtx_setParameter(context, parameter, value);
-  if (ZSTD_isError(status)) return failure(status, errc::invalid_argument);
-  return {};
-}
-
 ZARRPOINT_INLINE bool zstd_codec::is_no_memory(std::size_t status) noexcept {
   return ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation;
 }
@@ -166,11 +164,6 @@ ZARRPOINT_INLINE error zstd_codec::failure(std::size_t status, errc code) {
     default: break;
   }
   return {code, ZSTD_getErrorName(status)};
-}
-
-ZARRPOINT_INLINE result<zstd_decoder> zstd_decoder::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(known, zstd_codec::from_configuration(configuration));
-  return zstd_decoder{known};
 }
 
 ZARRPOINT_INLINE result<std::size_t> zstd_decoder::encode(bytes_view, mutable_bytes,

@@ -73,10 +73,6 @@ struct filter_dtype {
 
 result<filter_dtype> parse_filter_dtype(std::string_view text);
 
-/// A member that names a type; null is as good as absent.
-result<std::optional<filter_dtype>> read_filter_dtype(const configuration_reader& reader,
-                                                      std::string_view key);
-
 /// The elements of type `as` in the bytes of a chunk: of the same shape when they are as large,
 /// else along one axis.
 result<tensor_spec> viewed_spec(const tensor_spec& chunk, const dtype& as);
@@ -129,20 +125,51 @@ struct filter_types {
   std::optional<filter_dtype> decoded;
   std::optional<filter_dtype> encoded;  ///< the decoded one when it is not told
 
+  /// The members of a configuration that name them; null is as good as absent.
+  void fields(configuration_fields& all, std::string_view decoded_key,
+              std::string_view encoded_key);
   /// With both of them set, for chunks of `chunk`.
   result<filter_types> resolve(const tensor_spec& chunk) const;
   /// What is made of a chunk; these types are resolved, and the chunk has passed `resolve`.
   tensor_spec encoded_spec(const tensor_spec& chunk) const;
-  result<void> encode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
-                      filter_step f) const {
-    return run_filter(to, {encoded->type, false, {}}, from, *decoded, scratch, f);
-  }
-  result<void> decode(const mutable_host_view& to, const host_view& from, codec_workspace& scratch,
-                      filter_step f) const {
-    return run_filter(to, *decoded, from, {encoded->type, false, {}}, scratch, f);
-  }
   /// The fill value as zarr-python hands it on: the same number in the encoded type.
   result<std::vector<std::byte>> encode_fill(bytes_view fill, const tensor_spec& chunk) const;
+};
+
+/// What filters have in common that take elements of one type for those of another. `Self` has
+/// `forward(to, from)` and `backward(to, from)`, of dense runs, and `check()` of both types.
+template <class Self>
+struct number_filter {
+  filter_types types;
+
+  result<Self> resolve(const tensor_spec& decoded) const {
+    Self out = self();
+    ZARRPOINT_TRY(bound, types.resolve(decoded));
+    out.types = std::move(bound);
+    ZARRPOINT_CHECK(out.check());
+    return out;
+  }
+  tensor_spec encoded_spec(const tensor_spec& decoded) const { return types.encoded_spec(decoded); }
+  result<void> encode(const host_view& from, const mutable_host_view& to,
+                      codec_workspace& scratch) const {
+    return run_filter(
+        to, {types.encoded->type, false, {}}, from, *types.decoded, scratch,
+        [&](const auto& made, const auto& seen) { return self().forward(made, seen); });
+  }
+  result<void> decode(const host_view& from, const mutable_host_view& to,
+                      codec_workspace& scratch) const {
+    return run_filter(
+        to, *types.decoded, from, {types.encoded->type, false, {}}, scratch,
+        [&](const auto& made, const auto& seen) { return self().backward(made, seen); });
+  }
+  result<std::vector<std::byte>> encode_fill(bytes_view fill, const tensor_spec& decoded) const {
+    return types.encode_fill(fill, decoded);
+  }
+
+  result<void> check() const { return {}; }
+
+ private:
+  const Self& self() const { return static_cast<const Self&>(*this); }
 };
 
 }}}  // namespace zarrpoint::v0::detail

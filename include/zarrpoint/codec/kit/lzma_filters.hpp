@@ -87,50 +87,40 @@ class lzma_filter_chain {
     }
 
     static result<void> read_lzma(const node& from, lzma_options_lzma& to) {
-      ZARRPOINT_TRY(reader,
-                    configuration_reader::open(from, {"id", "preset", "dict_size", "lc", "lp", "pb",
-                                                      "mode", "nice_len", "mf", "depth"}));
-      ZARRPOINT_TRY(preset, reader.integer("preset", 0, UINT32_MAX));
+      configuration_fields all(from);
+      all.find("id");
+      std::uint32_t preset = LZMA_PRESET_DEFAULT;
+      all.integer("preset", preset, 0, UINT32_MAX);
       to = {};
-      if (lzma_lzma_preset(&to, static_cast<std::uint32_t>(preset.value_or(LZMA_PRESET_DEFAULT))))
-        return error{errc::invalid_argument, "\"preset\" is not an integer from 0 to 9"};
+      if (lzma_lzma_preset(&to, preset)) all.fail("\"preset\" is not an integer from 0 to 9");
       constexpr std::int64_t most_dictionary = std::int64_t{3} << 29;  // the encoder's limit
-      ZARRPOINT_TRY(size, reader.integer("dict_size", LZMA_DICT_SIZE_MIN, most_dictionary));
-      if (size) to.dict_size = static_cast<std::uint32_t>(*size);
-      const std::pair<const char*, std::uint32_t*> small[] = {
-          {"lc", &to.lc}, {"lp", &to.lp}, {"pb", &to.pb}};
-      for (const auto& [key, value] : small) {
-        ZARRPOINT_TRY(given, reader.integer(key, 0, 4));
-        if (given) *value = static_cast<std::uint32_t>(*given);
-      }
-      if (to.lc + to.lp > LZMA_LCLP_MAX)
-        return error{errc::invalid_argument, "the sum of \"lc\" and \"lp\" is above 4"};
-      ZARRPOINT_TRY(length, reader.integer("nice_len", 2, 273));
-      if (length) to.nice_len = static_cast<std::uint32_t>(*length);
-      ZARRPOINT_TRY(depth, reader.integer("depth", 0, UINT32_MAX));
-      if (depth) to.depth = static_cast<std::uint32_t>(*depth);
-      ZARRPOINT_TRY(mode, reader.integer("mode", 1, 2));
-      if (mode) to.mode = static_cast<lzma_mode>(*mode);
-      ZARRPOINT_TRY(finder, reader.integer("mf", 3, 20));
-      if (finder) to.mf = static_cast<lzma_match_finder>(*finder);
-      if (!lzma_mf_is_supported(to.mf))
-        return error{errc::invalid_argument, "\"mf\" is not a match finder"};
-      return {};
+      all.integer("dict_size", to.dict_size, LZMA_DICT_SIZE_MIN, most_dictionary);
+      all.integer("lc", to.lc, 0, 4);
+      all.integer("lp", to.lp, 0, 4);
+      all.integer("pb", to.pb, 0, 4);
+      if (to.lc + to.lp > LZMA_LCLP_MAX) all.fail("the sum of \"lc\" and \"lp\" is above 4");
+      all.integer("nice_len", to.nice_len, 2, 273);
+      all.integer("depth", to.depth, 0, UINT32_MAX);
+      all.integer("mode", to.mode, 1, 2);
+      all.integer("mf", to.mf, 3, 20);
+      if (!lzma_mf_is_supported(to.mf)) all.fail("\"mf\" is not a match finder");
+      return all.end();
     }
     static result<void> read_delta(const node& from, lzma_options_delta& to) {
-      ZARRPOINT_TRY(reader, configuration_reader::open(from, {"id", "dist"}));
-      ZARRPOINT_TRY(distance, reader.integer("dist", LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MAX));
+      configuration_fields all(from);
+      all.find("id");
       to = {};
       to.type = LZMA_DELTA_TYPE_BYTE;
-      to.dist = static_cast<std::uint32_t>(distance.value_or(1));
-      return {};
+      to.dist = 1;
+      all.integer("dist", to.dist, LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MAX);
+      return all.end();
     }
     static result<void> read_bcj(const node& from, lzma_options_bcj& to) {
-      ZARRPOINT_TRY(reader, configuration_reader::open(from, {"id", "start_offset"}));
-      ZARRPOINT_TRY(offset, reader.integer("start_offset", 0, UINT32_MAX));
+      configuration_fields all(from);
+      all.find("id");
       to = {};
-      to.start_offset = static_cast<std::uint32_t>(offset.value_or(0));
-      return {};
+      all.integer("start_offset", to.start_offset, 0, UINT32_MAX);
+      return all.end();
     }
   };
 

@@ -53,13 +53,21 @@ ZARRPOINT_INLINE result<filter_dtype> parse_filter_dtype(std::string_view text) 
   return out;
 }
 
-ZARRPOINT_INLINE result<std::optional<filter_dtype>> read_filter_dtype(
-    const configuration_reader& reader, std::string_view key) {
-  const node* const found = reader.find(key);
-  if (found == nullptr || found->is_null()) return std::optional<filter_dtype>();
-  ZARRPOINT_TRY(text, reader.text(key));
-  ZARRPOINT_TRY(type, parse_filter_dtype(*text).at(in_quotes(key)));
-  return std::optional<filter_dtype>(std::move(type));
+ZARRPOINT_INLINE void filter_types::fields(configuration_fields& all, std::string_view decoded_key,
+                                           std::string_view encoded_key) {
+  for (const auto& [key, type] : {std::pair{decoded_key, &decoded}, {encoded_key, &encoded}}) {
+    if (*type) all.put(key, (*type)->text);
+    const node* const found = all.find(key);
+    if (found == nullptr || found->is_null()) continue;
+    std::string text;
+    all.text(key, text);
+    if (found->if_string() == nullptr) continue;
+    result<filter_dtype> parsed = parse_filter_dtype(text).at(in_quotes(key));
+    if (parsed)
+      *type = *std::move(parsed);
+    else
+      all.fail(parsed.failure());
+  }
 }
 
 ZARRPOINT_INLINE result<tensor_spec> viewed_spec(const tensor_spec& chunk, const dtype& as) {

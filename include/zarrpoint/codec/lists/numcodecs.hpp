@@ -2,26 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/array_to_array/bitround.hpp>
-#include <zarrpoint/codec/array_to_array/cast_value.hpp>
-#include <zarrpoint/codec/array_to_array/reshape.hpp>
-#include <zarrpoint/codec/array_to_array/scale_offset.hpp>
+#include <zarrpoint/codec/array_to_array/elements.hpp>
 #include <zarrpoint/codec/array_to_bytes/packbits.hpp>
 #include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/n5/n5_codec.hpp>
-#include <zarrpoint/codec/numcodecs/astype.hpp>
-#include <zarrpoint/codec/numcodecs/base64_codec.hpp>
-#include <zarrpoint/codec/numcodecs/categorize.hpp>
-#include <zarrpoint/codec/numcodecs/checksum_codecs.hpp>
-#include <zarrpoint/codec/numcodecs/delta.hpp>
-#include <zarrpoint/codec/numcodecs/fixed_scale_offset.hpp>
-#include <zarrpoint/codec/numcodecs/json2.hpp>
-#include <zarrpoint/codec/numcodecs/lz4_codec.hpp>
-#include <zarrpoint/codec/numcodecs/msgpack2.hpp>
-#include <zarrpoint/codec/numcodecs/numcodecs_packbits.hpp>
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
-#include <zarrpoint/codec/numcodecs/vlen_array.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
+#include <zarrpoint/codec/numcodecs/number_filters.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
 
 namespace zarrpoint { inline namespace v0 {

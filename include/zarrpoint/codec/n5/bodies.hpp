@@ -28,10 +28,11 @@ ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node&) {
 ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node& configuration,
                                                                const codec_place& place) {
   if (place.decoded == nullptr) return from_configuration(configuration);
-  ZARRPOINT_TRY(members, configuration_reader::open(configuration, {"codecs"}));
+  configuration_fields members(configuration);
   const node* const codecs = members.find("codecs");
   const node::array* const list = codecs == nullptr ? nullptr : codecs->if_array();
-  if (list == nullptr) return error{errc::invalid_argument, "\"codecs\" is not a list of codecs"};
+  if (list == nullptr) members.fail("\"codecs\" is not a list of codecs");
+  ZARRPOINT_CHECK(members.end());
   n5_codec out;
   inner_codecs inner{{}, place.known, {place.fill.begin(), place.fill.end()}};
   for (const node& one : *list) {
@@ -48,12 +49,12 @@ ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node& confi
 
 ZARRPOINT_INLINE result<codec_spec> n5_codec::read_spec(const node& value) {
   if (const std::string* const bare = value.if_string()) return codec_spec(*bare);
-  ZARRPOINT_TRY(members, configuration_reader::open(value, {"name", "configuration"}));
-  ZARRPOINT_TRY(called, members.text("name"));
-  if (!called) return error{errc::invalid_argument, "a codec has no name"};
-  const node* const configured = members.find("configuration");
-  codec_spec out{std::string(*called)};
-  if (configured != nullptr) out.configuration = *configured;
+  codec_spec out;
+  configuration_fields members(value);
+  members.need("name");
+  members.text("name", out.name);
+  if (const node* const given = members.find("configuration")) out.configuration = *given;
+  ZARRPOINT_CHECK(members.end());
   return out;
 }
 
@@ -64,13 +65,13 @@ ZARRPOINT_INLINE result<void> n5_codec::check_codecs(const std::vector<codec_spe
   if (!has_form)
     return error{errc::invalid_argument,
                  "codecs must be transpose, bytes and at most one more of bytes"};
-  ZARRPOINT_TRY(given, transpose_codec::from_configuration(codecs[0].configuration));
+  ZARRPOINT_TRY(given, make_codec<transpose_codec>(codecs[0].configuration));
   ZARRPOINT_TRY(transpose, given.resolve(chunk));
   const std::size_t rank = chunk.shape.rank();
   for (std::size_t i = 0; i < rank; ++i)
     if (transpose.order[i] != static_cast<index_t>(rank - 1 - i))
       return error{errc::invalid_argument, "transpose must reverse all axes"};
-  ZARRPOINT_TRY(bytes, bytes_codec::from_configuration(codecs[1].configuration));
+  ZARRPOINT_TRY(bytes, make_codec<bytes_codec>(codecs[1].configuration));
   if (chunk.type.size() > 1 && bytes.order != endian::big)
     return error{errc::invalid_argument, "bytes must be big-endian"};
   return {};

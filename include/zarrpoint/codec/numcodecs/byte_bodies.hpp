@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/numcodecs/base64_codec.hpp>
-#include <zarrpoint/codec/numcodecs/checksum_codecs.hpp>
-#include <zarrpoint/codec/numcodecs/lz4_codec.hpp>
-#include <zarrpoint/codec/numcodecs/numcodecs_packbits.hpp>
-#include <zarrpoint/codec/numcodecs/shuffle_codec.hpp>
+#include <zarrpoint/codec/numcodecs/byte_codecs.hpp>
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/config.hpp>
 
@@ -14,13 +10,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-// -------------------------------------------------------------------------------- base64_codec.hpp
-
-ZARRPOINT_INLINE result<base64_codec> base64_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-  static_cast<void>(reader);
-  return base64_codec{};
-}
+// --------------------------------------------------------------------------------- byte_codecs.hpp
 
 ZARRPOINT_INLINE std::uint64_t base64_codec::encoded_bound(std::uint64_t decoded) const {
   return decoded > UINT64_MAX / 2 ? UINT64_MAX : detail::base64_size(decoded);
@@ -50,40 +40,16 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> base64_codec::decoded_size(bytes_v
   return detail::base64_decoded_size(as_text(stored));
 }
 
-// ----------------------------------------------------------------------------- checksum_codecs.hpp
-
-ZARRPOINT_INLINE result<fletcher32_codec> fletcher32_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {}));
-  static_cast<void>(reader);
-  return fletcher32_codec{};
-}
-
-ZARRPOINT_INLINE result<jenkins_lookup3_codec> jenkins_lookup3_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"initval", "prefix"}));
-  ZARRPOINT_TRY(initial, reader.integer("initval", 0, UINT32_MAX));
-  const node* const prefix = reader.find("prefix");
+ZARRPOINT_INLINE void jenkins_lookup3_codec::fields(configuration_fields& all) {
+  all.integer("initval", initial, 0, UINT32_MAX);
+  all.put("prefix", {});
+  const node* const prefix = all.find("prefix");
   if (prefix != nullptr && !prefix->is_null())
-    return error{errc::unsupported, "a \"prefix\" other than null"};
-  jenkins_lookup3_codec out;
-  if (initial) out.initial = static_cast<std::uint32_t>(*initial);
-  return out;
+    all.fail({errc::unsupported, "a \"prefix\" other than null"});
 }
 
-ZARRPOINT_INLINE node jenkins_lookup3_codec::configuration() const {
-  return node::object{{"initval", static_cast<std::int64_t>(initial)}, {"prefix", node()}};
-}
-
-// ----------------------------------------------------------------------------------- lz4_codec.hpp
-
-ZARRPOINT_INLINE result<lz4_codec> lz4_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"acceleration"}));
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  ZARRPOINT_TRY(acceleration, reader.integer("acceleration", -most, most));
-  lz4_codec out;
-  if (acceleration) out.acceleration = static_cast<int>(*acceleration);
-  return out;
+ZARRPOINT_INLINE void lz4_codec::fields(configuration_fields& all) {
+  all.integer("acceleration", acceleration, -INT32_MAX, INT32_MAX);
 }
 
 ZARRPOINT_INLINE std::uint64_t lz4_codec::encoded_bound(std::uint64_t decoded) const {
@@ -120,14 +86,6 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> lz4_codec::decoded_size(bytes_view
   if (size > static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max()))
     return std::nullopt;
   return size;
-}
-
-// -------------------------------------------------------------------------- numcodecs_packbits.hpp
-
-ZARRPOINT_INLINE result<numcodecs_packbits_codec> numcodecs_packbits_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_CHECK(configuration_reader::open(configuration, {}));
-  return numcodecs_packbits_codec{};
 }
 
 ZARRPOINT_INLINE result<numcodecs_packbits_codec> numcodecs_packbits_codec::resolve(
@@ -181,23 +139,8 @@ ZARRPOINT_INLINE void numcodecs_packbits_codec::put(const mutable_host_view& to,
   to.data[static_cast<index_t>(i) * to.strides[0]] = value;
 }
 
-// ------------------------------------------------------------------------------- shuffle_codec.hpp
-
-ZARRPOINT_INLINE result<shuffle_codec> shuffle_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"elementsize"}));
-  shuffle_codec out;
-  const node* const found = reader.find("elementsize");
-  if (found == nullptr || found->is_null()) return out;
-  ZARRPOINT_TRY(size, reader.integer("elementsize", 0, std::numeric_limits<std::int32_t>::max()));
-  out.element_size = static_cast<std::size_t>(*size);
-  return out;
-}
-
-ZARRPOINT_INLINE node shuffle_codec::configuration() const {
-  node out{node::object{}};
-  if (element_size) out.set("elementsize", static_cast<std::int64_t>(*element_size));
-  return out;
+ZARRPOINT_INLINE void shuffle_codec::fields(configuration_fields& all) {
+  all.integer("elementsize", element_size, 0, INT32_MAX);
 }
 
 ZARRPOINT_INLINE result<shuffle_codec> shuffle_codec::resolve(const tensor_spec& decoded) const {

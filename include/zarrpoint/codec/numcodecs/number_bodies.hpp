@@ -2,64 +2,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/numcodecs/astype.hpp>
-#include <zarrpoint/codec/numcodecs/delta.hpp>
-#include <zarrpoint/codec/numcodecs/fixed_scale_offset.hpp>
+#include <zarrpoint/codec/numcodecs/number_filters.hpp>
 #include <zarrpoint/core/config.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
-// -------------------------------------------------------------------------------------- astype.hpp
+// ------------------------------------------------------------------------------ number_filters.hpp
 
-ZARRPOINT_INLINE result<astype_codec> astype_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader,
-                configuration_reader::open(configuration, {"encode_dtype", "decode_dtype"}));
-  astype_codec out;
-  ZARRPOINT_TRY(encoded, detail::read_filter_dtype(reader, "encode_dtype"));
-  if (!encoded) return error{errc::invalid_argument, "\"encode_dtype\" is missing"};
-  ZARRPOINT_TRY(decoded, detail::read_filter_dtype(reader, "decode_dtype"));
-  out.types = {std::move(decoded), std::move(encoded)};
-  return out;
+ZARRPOINT_INLINE void astype_codec::fields(configuration_fields& all) {
+  types.fields(all, "decode_dtype", "encode_dtype");
+  if (all.reads() && !types.encoded) all.fail("\"encode_dtype\" is missing");
 }
-
-ZARRPOINT_INLINE node astype_codec::configuration() const {
-  node out{node::object{}};
-  if (types.encoded) out.set("encode_dtype", types.encoded->text);
-  if (types.decoded) out.set("decode_dtype", types.decoded->text);
-  return out;
-}
-
-ZARRPOINT_INLINE result<astype_codec> astype_codec::resolve(const tensor_spec& decoded) const {
-  ZARRPOINT_TRY(bound, types.resolve(decoded));
-  return astype_codec{std::move(bound)};
-}
-
-ZARRPOINT_INLINE result<void> astype_codec::encode(const host_view& from,
-                                                   const mutable_host_view& to,
-                                                   codec_workspace& scratch) const {
-  return types.encode(to, from, scratch, [](const auto& made, const auto& seen) {
-    return detail::numpy_cast(made, seen);
-  });
-}
-
-ZARRPOINT_INLINE result<void> astype_codec::decode(const host_view& from,
-                                                   const mutable_host_view& to,
-                                                   codec_workspace& scratch) const {
-  return types.decode(to, from, scratch, [](const auto& made, const auto& seen) {
-    return detail::numpy_cast(made, seen);
-  });
-}
-
-ZARRPOINT_INLINE result<std::vector<std::byte>> astype_codec::encode_fill(
-    bytes_view fill, const tensor_spec& decoded) const {
-  return types.encode_fill(fill, decoded);
-}
-
-// --------------------------------------------------------------------------------------- delta.hpp
 
 namespace detail {
+
+/// `values[i] - values[i - lanes]`, with `last` before the first ones, and kept for the next block.
+template <class T, std::size_t Lanes>
+void differences(T* values, std::size_t count, T* last) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const T value = values[i];
+    T& before = last[i % Lanes];
+    if constexpr (std::same_as<T, bool>) {
+      values[i] = value != before;
+    } else {
+      values[i] = static_cast<T>(value - before);
+    }
+    before = value;
+  }
+}
+template <class T, std::size_t Lanes>
+void sums(T* values, std::size_t count, T* sum) {
+  for (std::size_t i = 0; i < count; ++i) {
+    T& total = sum[i % Lanes];
+    if constexpr (std::same_as<T, bool>) {
+      total = total || values[i];
+    } else {
+      total = static_cast<T>(total + values[i]);
+    }
+    values[i] = total;
+  }
+}
 
 /// Whether elements are true.
 ZARRPOINT_INLINE void to_truths(std::uint8_t* values, std::size_t count) {
@@ -126,53 +118,45 @@ ZARRPOINT_INLINE result<void> step_blocks(const mutable_host_view& to, const hos
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<delta_codec> delta_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"dtype", "astype"}));
-  delta_codec out;
-  ZARRPOINT_TRY(decoded, detail::read_filter_dtype(reader, "dtype"));
-  ZARRPOINT_TRY(encoded, detail::read_filter_dtype(reader, "astype"));
-  out.types = {std::move(decoded), std::move(encoded)};
-  return out;
+ZARRPOINT_INLINE result<void> delta_codec::forward(const mutable_host_view& to,
+                                                   const host_view& from) {
+  return detail::step_blocks(to, from, from.type, detail::lane_step_of<false>(from.type));
 }
 
-ZARRPOINT_INLINE node delta_codec::configuration() const {
-  node out{node::object{}};
-  if (types.decoded) out.set("dtype", types.decoded->text);
-  if (types.encoded) out.set("astype", types.encoded->text);
-  return out;
+ZARRPOINT_INLINE result<void> delta_codec::backward(const mutable_host_view& to,
+                                                    const host_view& from) {
+  const dtype wide = detail::promote(from.type, to.type);
+  return detail::step_blocks(to, from, wide, detail::lane_step_of<true>(wide));
 }
-
-ZARRPOINT_INLINE result<delta_codec> delta_codec::resolve(const tensor_spec& decoded) const {
-  ZARRPOINT_TRY(bound, types.resolve(decoded));
-  return delta_codec{std::move(bound)};
-}
-
-ZARRPOINT_INLINE result<void> delta_codec::encode(const host_view& from,
-                                                  const mutable_host_view& to,
-                                                  codec_workspace& scratch) const {
-  return types.encode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::step_blocks(made, seen, seen.type, detail::lane_step_of<false>(seen.type));
-  });
-}
-
-ZARRPOINT_INLINE result<void> delta_codec::decode(const host_view& from,
-                                                  const mutable_host_view& to,
-                                                  codec_workspace& scratch) const {
-  return types.decode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    const dtype wide = detail::promote(seen.type, made.type);
-    return detail::step_blocks(made, seen, wide, detail::lane_step_of<true>(wide));
-  });
-}
-
-ZARRPOINT_INLINE result<std::vector<std::byte>> delta_codec::encode_fill(
-    bytes_view fill, const tensor_spec& decoded) const {
-  return types.encode_fill(fill, decoded);
-}
-
-// -------------------------------------------------------------------------- fixed_scale_offset.hpp
 
 namespace detail {
 
+inline constexpr std::size_t filter_block = 256;
+
+/// A block of numbers on the stack, as elements of any NumPy type that is not complex.
+struct number_block {
+  std::array<std::uint64_t, filter_block> storage;
+
+  double* doubles() { return reinterpret_cast<double*>(storage.data()); }
+  mutable_host_view as(const dtype& type, std::size_t count) {
+    return dense_view(reinterpret_cast<std::byte*>(storage.data()),
+                      {type, {static_cast<index_t>(count)}});
+  }
+};
+
+/// Calls `f(to, from)` with blocks of two dense runs of equal length.
+template <class F>
+result<void> for_each_block(const mutable_host_view& to, const host_view& from, F&& f) {
+  const auto count = static_cast<std::size_t>(from.shape[0]);
+  for (std::size_t i = 0; i < count; i += filter_block) {
+    const dims shape{static_cast<index_t>(std::min(filter_block, count - i))};
+    ZARRPOINT_CHECK(f(dense_view(to.data + i * to.type.size(), {to.type, shape}),
+                      dense_view(from.data + i * from.type.size(), {from.type, shape})));
+  }
+  return {};
+}
+
+/// Rounds doubles to a floating type, as each step of arithmetic in that type does.
 ZARRPOINT_INLINE void round_to(const dtype& type, double* values, std::size_t count) {
   if (type == dtype_kind::float32) {
     for (std::size_t i = 0; i < count; ++i)
@@ -183,81 +167,20 @@ ZARRPOINT_INLINE void round_to(const dtype& type, double* values, std::size_t co
   }
 }
 
-ZARRPOINT_INLINE mutable_host_view number_block::as(const dtype& type, std::size_t count) {
-  return dense_view(reinterpret_cast<std::byte*>(storage.data()),
-                    {type, {static_cast<index_t>(count)}});
-}
-
-}  // namespace detail
-
-ZARRPOINT_INLINE result<fixed_scale_offset_codec> fixed_scale_offset_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader,
-                configuration_reader::open(configuration, {"offset", "scale", "dtype", "astype"}));
-  fixed_scale_offset_codec out;
-  for (const auto& [key, value] : {std::pair{"offset", &out.offset}, {"scale", &out.scale}}) {
-    const node* const found = reader.find(key);
-    if (found == nullptr || !found->is_number() || !std::isfinite(*found->to_double()))
-      return error{errc::invalid_argument, std::string("\"") + key + "\" is not a number"};
-    *value = *found;
-  }
-  if (*out.scale.to_double() == 0) return error{errc::invalid_argument, "\"scale\" is 0"};
-  ZARRPOINT_TRY(decoded, detail::read_filter_dtype(reader, "dtype"));
-  ZARRPOINT_TRY(encoded, detail::read_filter_dtype(reader, "astype"));
-  out.types = {std::move(decoded), std::move(encoded)};
-  return out;
-}
-
-ZARRPOINT_INLINE node fixed_scale_offset_codec::configuration() const {
-  node out{node::object{}};
-  if (scale.is_number()) out.set("scale", scale);
-  if (offset.is_number()) out.set("offset", offset);
-  if (types.decoded) out.set("dtype", types.decoded->text);
-  if (types.encoded) out.set("astype", types.encoded->text);
-  return out;
-}
-
-ZARRPOINT_INLINE result<fixed_scale_offset_codec> fixed_scale_offset_codec::resolve(
-    const tensor_spec& decoded) const {
-  ZARRPOINT_TRY(bound, types.resolve(decoded));
-  for (const auto* one : {&bound.decoded, &bound.encoded}) {
-    if ((*one)->type.is_complex()) return error{errc::unsupported, "cannot scale complex numbers"};
-  }
-  const dtype type = bound.decoded->type;
-  for (const node* one : {&offset, &scale}) {
-    if (type.is_integer() && one->is_integer() && !fits(*one, type))
-      return error{errc::invalid_argument,
-                   "\"offset\" or \"scale\" does not fit " + std::string(to_string(type))};
-  }
-  return fixed_scale_offset_codec{offset, scale, std::move(bound)};
-}
-
-ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::encode(const host_view& from,
-                                                               const mutable_host_view& to,
-                                                               codec_workspace& scratch) const {
-  return types.encode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::for_each_block(made, seen, [&](const auto& target, const auto& source) {
-      return forward(target, source);
-    });
+/// Calls `f(values, count)` with blocks of `from` as doubles, which it makes those of `to`.
+template <class F>
+result<void> map_doubles(const mutable_host_view& to, const host_view& from, const F& f) {
+  return for_each_block(to, from, [&](const auto& made, const auto& seen) -> result<void> {
+    const auto count = static_cast<std::size_t>(seen.shape[0]);
+    number_block block;
+    const mutable_host_view doubles = block.as(dtype_kind::float64, count);
+    ZARRPOINT_CHECK(numpy_cast(doubles, seen));
+    f(block.doubles(), count);
+    return numpy_cast(made, as_const(doubles));
   });
 }
 
-ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::decode(const host_view& from,
-                                                               const mutable_host_view& to,
-                                                               codec_workspace& scratch) const {
-  return types.decode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::for_each_block(made, seen, [&](const auto& target, const auto& source) {
-      return backward(target, source);
-    });
-  });
-}
-
-ZARRPOINT_INLINE result<std::vector<std::byte>> fixed_scale_offset_codec::encode_fill(
-    bytes_view fill, const tensor_spec& decoded) const {
-  return types.encode_fill(fill, decoded);
-}
-
-ZARRPOINT_INLINE bool fixed_scale_offset_codec::fits(const node& number, const dtype& type) {
+ZARRPOINT_INLINE bool fits(const node& number, const dtype& type) {
   const int unused = 64 - static_cast<int>(type.bits());
   if (type.is_unsigned_integer()) {
     const auto value = number.to_uint64();
@@ -267,139 +190,123 @@ ZARRPOINT_INLINE bool fixed_scale_offset_codec::fits(const node& number, const d
   return value && *value <= INT64_MAX >> unused && *value >= INT64_MIN >> unused;
 }
 
-ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::forward(const mutable_host_view& to,
-                                                                const host_view& from) const {
-  const auto count = static_cast<std::size_t>(from.shape[0]);
-  const dtype& type = from.type;
-  detail::number_block block;
-  double* const values = reinterpret_cast<double*>(block.storage.data());
-  const mutable_host_view doubles = block.as(dtype_kind::float64, count);
-  if (!type.is_floating() && offset.is_integer()) {
-    // In the type itself, where integers wrap; a bool counts as an int64.
-    const dtype whole = type == dtype_kind::bool_ ? dtype(dtype_kind::int64) : type;
-    detail::number_block narrow;
-    ZARRPOINT_CHECK(detail::numpy_cast(block.as(dtype_kind::uint64, count), from));
-    const std::uint64_t times = scale.is_integer() ? bits_of(scale) : 1;
-    for (std::size_t i = 0; i < count; ++i)
-      block.storage[i] = (block.storage[i] - bits_of(offset)) * times;
-    ZARRPOINT_CHECK(
-        detail::numpy_cast(narrow.as(whole, count), as_const(block.as(dtype_kind::uint64, count))));
-    if (scale.is_integer()) return detail::numpy_cast(to, as_const(narrow.as(whole, count)));
-    ZARRPOINT_CHECK(detail::numpy_cast(doubles, as_const(narrow.as(whole, count))));
-  } else {
-    ZARRPOINT_CHECK(detail::numpy_cast(doubles, from));
-    const double less = in_type(offset, type);
-    for (std::size_t i = 0; i < count; ++i) values[i] -= less;
-    detail::round_to(type, values, count);
-  }
-  const double times = in_type(scale, type);
-  for (std::size_t i = 0; i < count; ++i) values[i] *= times;
-  detail::round_to(type, values, count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = std::nearbyint(values[i]);
-  return detail::numpy_cast(to, as_const(doubles));
-}
-
-ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::backward(const mutable_host_view& to,
-                                                                 const host_view& from) const {
-  const auto count = static_cast<std::size_t>(from.shape[0]);
-  const dtype& type = from.type;
-  detail::number_block block;
-  double* const values = reinterpret_cast<double*>(block.storage.data());
-  const mutable_host_view doubles = block.as(dtype_kind::float64, count);
-  ZARRPOINT_CHECK(detail::numpy_cast(doubles, from));
-  const double by = in_type(scale, type);
-  for (std::size_t i = 0; i < count; ++i) values[i] /= by;
-  detail::round_to(type, values, count);
-  const double more = in_type(offset, type);
-  for (std::size_t i = 0; i < count; ++i) values[i] += more;
-  detail::round_to(type, values, count);
-  return detail::numpy_cast(to, as_const(doubles));
-}
-
-ZARRPOINT_INLINE double fixed_scale_offset_codec::in_type(const node& number, const dtype& type) {
+ZARRPOINT_INLINE double in_type(const node& number, const dtype& type) {
   double value = number.to_double().value_or(0);
   detail::round_to(type, &value, 1);
   return value;
 }
 
-ZARRPOINT_INLINE std::uint64_t fixed_scale_offset_codec::bits_of(const node& number) {
+ZARRPOINT_INLINE std::uint64_t bits_of(const node& number) {
   const auto value = number.to_int64();
   return value ? static_cast<std::uint64_t>(*value) : number.to_uint64().value_or(0);
 }
 
-ZARRPOINT_INLINE result<quantize_codec> quantize_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"digits", "dtype", "astype"}));
-  quantize_codec out;
-  ZARRPOINT_TRY(digits, reader.integer("digits", -max_digits, max_digits));
-  if (!digits) return error{errc::invalid_argument, "\"digits\" is missing"};
-  out.digits = *digits;
-  ZARRPOINT_TRY(decoded, detail::read_filter_dtype(reader, "dtype"));
-  ZARRPOINT_TRY(encoded, detail::read_filter_dtype(reader, "astype"));
-  out.types = {std::move(decoded), std::move(encoded)};
-  return out;
+}  // namespace detail
+
+ZARRPOINT_INLINE void fixed_scale_offset_codec::fields(configuration_fields& all) {
+  for (const auto& [key, value] : {std::pair{"scale", &scale}, {"offset", &offset}}) {
+    if (value->is_number()) all.put(key, *value);
+    if (!all.reads()) continue;
+    const node* const found = all.find(key);
+    if (found == nullptr || !found->is_number() || !std::isfinite(*found->to_double())) {
+      all.fail(std::string("\"") + key + "\" is not a number");
+    } else {
+      *value = *found;
+    }
+  }
+  if (scale.is_number() && *scale.to_double() == 0) all.fail("\"scale\" is 0");
+  types.fields(all, "dtype", "astype");
 }
 
-ZARRPOINT_INLINE node quantize_codec::configuration() const {
-  node out{node::object{}};
-  out.set("digits", digits);
-  if (types.decoded) out.set("dtype", types.decoded->text);
-  if (types.encoded) out.set("astype", types.encoded->text);
-  return out;
+ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::check() const {
+  for (const auto* one : {&types.decoded, &types.encoded}) {
+    if ((*one)->type.is_complex()) return error{errc::unsupported, "cannot scale complex numbers"};
+  }
+  const dtype& type = types.decoded->type;
+  for (const node* one : {&offset, &scale}) {
+    if (type.is_integer() && one->is_integer() && !detail::fits(*one, type))
+      return error{errc::invalid_argument,
+                   "\"offset\" or \"scale\" does not fit " + std::string(to_string(type))};
+  }
+  return {};
 }
 
-ZARRPOINT_INLINE result<quantize_codec> quantize_codec::resolve(const tensor_spec& decoded) const {
-  ZARRPOINT_TRY(bound, types.resolve(decoded));
-  if (!bound.decoded->type.is_floating() || !bound.encoded->type.is_floating())
-    return error{errc::unsupported, "elements that are not floats"};
-  return quantize_codec{digits, std::move(bound)};
-}
-
-ZARRPOINT_INLINE result<void> quantize_codec::encode(const host_view& from,
-                                                     const mutable_host_view& to,
-                                                     codec_workspace& scratch) const {
-  const double power = std::pow(10.0, static_cast<double>(digits));
-  const double scale = std::ldexp(1.0, static_cast<int>(std::ceil(std::log2(power))));
-  return types.encode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::for_each_block(made, seen, [&](const auto& target, const auto& source) {
-      return quantize(target, source, scale);
+ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::forward(const mutable_host_view& to,
+                                                                const host_view& from) const {
+  const dtype type = from.type;
+  const double times = detail::in_type(scale, type);
+  const auto scale_doubles = [&](double* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) values[i] *= times;
+    detail::round_to(type, values, count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = std::nearbyint(values[i]);
+  };
+  if (type.is_floating() || !offset.is_integer()) {
+    const double less = detail::in_type(offset, type);
+    return detail::map_doubles(to, from, [&](double* values, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) values[i] -= less;
+      detail::round_to(type, values, count);
+      scale_doubles(values, count);
     });
+  }
+  // In the type itself, where integers wrap; a bool counts as an int64.
+  const dtype whole = type == dtype_kind::bool_ ? dtype(dtype_kind::int64) : type;
+  const std::uint64_t less = detail::bits_of(offset);
+  const std::uint64_t by = scale.is_integer() ? detail::bits_of(scale) : 1;
+  return detail::for_each_block(to, from, [&](const auto& made, const auto& seen) -> result<void> {
+    const auto count = static_cast<std::size_t>(seen.shape[0]);
+    detail::number_block block;
+    detail::number_block narrow;
+    const mutable_host_view wide = block.as(dtype_kind::uint64, count);
+    ZARRPOINT_CHECK(detail::numpy_cast(wide, seen));
+    for (std::size_t i = 0; i < count; ++i) block.storage[i] = (block.storage[i] - less) * by;
+    const mutable_host_view wrapped = narrow.as(whole, count);
+    ZARRPOINT_CHECK(detail::numpy_cast(wrapped, as_const(wide)));
+    if (scale.is_integer()) return detail::numpy_cast(made, as_const(wrapped));
+    return detail::map_doubles(made, as_const(wrapped), scale_doubles);
   });
 }
 
-ZARRPOINT_INLINE result<void> quantize_codec::decode(const host_view& from,
-                                                     const mutable_host_view& to,
-                                                     codec_workspace& scratch) const {
-  return types.decode(to, from, scratch, [&](const auto& made, const auto& seen) {
-    return detail::numpy_cast(made, seen);
+ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::backward(const mutable_host_view& to,
+                                                                 const host_view& from) const {
+  const dtype type = from.type;
+  const double by = detail::in_type(scale, type);
+  const double more = detail::in_type(offset, type);
+  return detail::map_doubles(to, from, [&](double* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) values[i] /= by;
+    detail::round_to(type, values, count);
+    for (std::size_t i = 0; i < count; ++i) values[i] += more;
+    detail::round_to(type, values, count);
   });
 }
 
-ZARRPOINT_INLINE result<std::vector<std::byte>> quantize_codec::encode_fill(
-    bytes_view fill, const tensor_spec& decoded) const {
-  return types.encode_fill(fill, decoded);
+ZARRPOINT_INLINE void quantize_codec::fields(configuration_fields& all) {
+  constexpr std::int64_t most = 300;  // where the powers of ten and of two are still normal doubles
+  all.need("digits");
+  all.integer("digits", digits, -most, most);
+  types.fields(all, "dtype", "astype");
 }
 
-ZARRPOINT_INLINE result<void> quantize_codec::quantize(const mutable_host_view& to,
-                                                       const host_view& from, double scale) {
-  const auto count = static_cast<std::size_t>(from.shape[0]);
-  const dtype& type = from.type;
-  detail::number_block block;
-  double* const values = reinterpret_cast<double*>(block.storage.data());
-  const mutable_host_view doubles = block.as(dtype_kind::float64, count);
-  ZARRPOINT_CHECK(detail::numpy_cast(doubles, from));
+ZARRPOINT_INLINE result<void> quantize_codec::check() const {
+  if (types.decoded->type.is_floating() && types.encoded->type.is_floating()) return {};
+  return error{errc::unsupported, "elements that are not floats"};
+}
+
+ZARRPOINT_INLINE result<void> quantize_codec::forward(const mutable_host_view& to,
+                                                      const host_view& from) const {
+  const double power = std::pow(10.0, static_cast<double>(digits));
+  double scale = std::ldexp(1.0, static_cast<int>(std::ceil(std::log2(power))));
+  const dtype type = from.type;
   detail::round_to(type, &scale, 1);
-  for (std::size_t i = 0; i < count; ++i) values[i] *= scale;
-  detail::round_to(type, values, count);
-  // A type too narrow for the scale divides by 0 or infinity, as NumPy does.
-  for (std::size_t i = 0; i < count; ++i) values[i] = divide(std::nearbyint(values[i]), scale);
-  detail::round_to(type, values, count);
-  return detail::numpy_cast(to, as_const(doubles));
-}
-
-ZARRPOINT_INLINE double quantize_codec::divide(double value, double by) {
-  if (by != 0) return value / by;
-  return std::numeric_limits<double>::quiet_NaN();
+  return detail::map_doubles(to, from, [&](double* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) values[i] *= scale;
+    detail::round_to(type, values, count);
+    // A type too narrow for the scale divides by 0 or infinity, as NumPy does.
+    for (std::size_t i = 0; i < count; ++i) {
+      const double whole = std::nearbyint(values[i]);
+      values[i] = scale != 0 ? whole / scale : std::numeric_limits<double>::quiet_NaN();
+    }
+    detail::round_to(type, values, count);
+  });
 }
 
 }}  // namespace zarrpoint::v0

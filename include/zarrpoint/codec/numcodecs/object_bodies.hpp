@@ -3,10 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/codec/numcodecs/categorize.hpp>
-#include <zarrpoint/codec/numcodecs/json2.hpp>
-#include <zarrpoint/codec/numcodecs/msgpack2.hpp>
-#include <zarrpoint/codec/numcodecs/vlen_array.hpp>
+#include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -19,41 +16,31 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-// ---------------------------------------------------------------------------------- categorize.hpp
+// ------------------------------------------------------------------------------- object_codecs.hpp
 
-ZARRPOINT_INLINE result<categorize_codec> categorize_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"labels", "dtype", "astype"}));
-  auto made = detail::make_counted<state>();
-  ZARRPOINT_TRY(type, reader.text("dtype"));
-  if (type && *type != "|O" && *type != "O" && *type != "object")
-    return error{errc::unsupported,
-                 "categorize works on strings, not on " + detail::in_quotes(*type)};
-  ZARRPOINT_TRY(stored, reader.text("astype"));
-  if (stored) made->stored_text = *stored;
-  ZARRPOINT_CHECK(made->read_type());
-  const node* const labels = reader.find("labels");
+ZARRPOINT_INLINE void categorize_codec::fields(configuration_fields& all) {
+  state made = self_ == nullptr ? state() : *self_;
+  if (!all.reads()) all.put("labels", node::array(made.labels.begin(), made.labels.end()));
+  std::string type = "|O";
+  all.text("dtype", type);
+  if (type != "|O" && type != "O" && type != "object")
+    all.fail({errc::unsupported, "categorize works on strings, not on " + detail::in_quotes(type)});
+  all.text("astype", made.stored_text);
+  all.check(made.read_type());
+  if (!all.reads()) return;
+  const node* const labels = all.find("labels");
   const node::array* const list = labels == nullptr ? nullptr : labels->if_array();
-  if (list == nullptr) return error{errc::invalid_argument, "\"labels\" is not a list"};
-  if (list->size() > made->most)
-    return error{errc::invalid_argument, std::to_string(list->size()) +
-                                             " labels are too many for " +
-                                             detail::in_quotes(made->stored_text)};
+  if (list == nullptr) return all.fail("\"labels\" is not a list");
+  if (list->size() > made.most)
+    return all.fail(std::to_string(list->size()) + " labels are too many for " +
+                    detail::in_quotes(made.stored_text));
   for (const node& label : *list) {
     const std::string* const text = label.if_string();
-    if (text == nullptr) return error{errc::invalid_argument, "a label that is not a string"};
-    made->labels.push_back(*text);
+    if (text == nullptr) return all.fail("a label that is not a string");
+    made.labels.push_back(*text);
+    made.numbers[*text] = made.labels.size();
   }
-  for (std::size_t i = 0; i < made->labels.size(); ++i) made->numbers[made->labels[i]] = i + 1;
-  categorize_codec out;
-  out.self_ = std::move(made);
-  return out;
-}
-
-ZARRPOINT_INLINE node categorize_codec::configuration() const {
-  node::array labels(self_->labels.begin(), self_->labels.end());
-  return node::object{
-      {"labels", std::move(labels)}, {"dtype", "|O"}, {"astype", self_->stored_text}};
+  self_ = detail::make_counted<const state>(std::move(made));
 }
 
 ZARRPOINT_INLINE result<categorize_codec> categorize_codec::resolve(
@@ -147,8 +134,6 @@ ZARRPOINT_INLINE void categorize_codec::store(std::byte* to, std::uint64_t numbe
     to[at] = static_cast<std::byte>(number & 255);
   }
 }
-
-// --------------------------------------------------------------------------------------- json2.hpp
 
 namespace detail {
 
@@ -327,27 +312,17 @@ ZARRPOINT_INLINE void json_rows_writer::unit(std::uint32_t value) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<json2_codec> json2_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader,
-                configuration_reader::open(
-                    configuration, {"encoding", "allow_nan", "check_circular", "ensure_ascii",
-                                    "indent", "separators", "skipkeys", "sort_keys", "strict"}));
-  ZARRPOINT_TRY(encoding, reader.text("encoding"));
-  if (encoding && *encoding != "utf-8" && *encoding != "utf8" && *encoding != "ascii")
-    return error{errc::unsupported, "JSON in " + detail::in_quotes(*encoding)};
-  ZARRPOINT_TRY(ascii, reader.boolean("ensure_ascii"));
-  ZARRPOINT_TRY(strict, reader.boolean("strict"));
-  json2_codec out;
-  out.ensure_ascii = ascii.value_or(true);
-  out.strict = strict.value_or(true);
-  return out;
+ZARRPOINT_INLINE void json2_codec::fields(configuration_fields& all) {
+  std::string encoding = "utf-8";
+  all.text("encoding", encoding);
+  if (encoding != "utf-8" && encoding != "utf8" && encoding != "ascii")
+    all.fail({errc::unsupported, "JSON in " + detail::in_quotes(encoding)});
+  all.boolean("ensure_ascii", ensure_ascii);
+  all.boolean("strict", strict);
+  for (const char* const of_writer :
+       {"allow_nan", "check_circular", "indent", "separators", "skipkeys", "sort_keys"})
+    all.find(of_writer);
 }
-
-ZARRPOINT_INLINE node json2_codec::configuration() const {
-  return node::object{{"encoding", "utf-8"}, {"ensure_ascii", ensure_ascii}, {"strict", strict}};
-}
-
-// ------------------------------------------------------------------------------------ msgpack2.hpp
 
 namespace detail {
 
@@ -457,26 +432,11 @@ ZARRPOINT_INLINE void msgpack_writer::mark(std::uint64_t first, std::uint64_t va
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<msgpack2_codec> msgpack2_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration,
-                                                   {"use_single_float", "use_bin_type", "raw"}));
-  ZARRPOINT_TRY(single, reader.boolean("use_single_float"));
-  ZARRPOINT_TRY(bin, reader.boolean("use_bin_type"));
-  ZARRPOINT_TRY(raw, reader.boolean("raw"));
-  msgpack2_codec out;
-  out.use_single_float = single.value_or(false);
-  out.use_bin_type = bin.value_or(true);
-  out.raw = raw.value_or(false);
-  return out;
+ZARRPOINT_INLINE void msgpack2_codec::fields(configuration_fields& all) {
+  all.boolean("raw", raw);
+  all.boolean("use_bin_type", use_bin_type);
+  all.boolean("use_single_float", use_single_float);
 }
-
-ZARRPOINT_INLINE node msgpack2_codec::configuration() const {
-  return node::object{
-      {"raw", raw}, {"use_bin_type", use_bin_type}, {"use_single_float", use_single_float}};
-}
-
-// ---------------------------------------------------------------------------------- vlen_array.hpp
 
 namespace detail {
 
@@ -499,17 +459,12 @@ ZARRPOINT_INLINE std::optional<std::size_t> numpy_item_size(std::string_view tex
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<vlen_array_codec> vlen_array_codec::from_configuration(
-    const node& configuration) {
-  ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"dtype"}));
-  ZARRPOINT_TRY(text, reader.text("dtype"));
-  if (!text) return error{errc::invalid_argument, "\"dtype\" is missing"};
-  const std::optional<std::size_t> size = detail::numpy_item_size(*text);
-  if (!size) return error{errc::unsupported, "cannot hold vectors of " + detail::in_quotes(*text)};
-  vlen_array_codec out;
-  out.type = *text;
-  out.item_size = *size;
-  return out;
+ZARRPOINT_INLINE void vlen_array_codec::fields(configuration_fields& all) {
+  all.need("dtype");
+  all.text("dtype", type);
+  const std::optional<std::size_t> size = detail::numpy_item_size(type);
+  if (!size) all.fail({errc::unsupported, "cannot hold vectors of " + detail::in_quotes(type)});
+  item_size = size.value_or(1);
 }
 
 ZARRPOINT_INLINE const char* vlen_array_codec::check(std::string_view bytes) const {

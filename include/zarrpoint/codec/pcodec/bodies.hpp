@@ -3,10 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/codec/pcodec/pco_bits.hpp>
-#include <zarrpoint/codec/pcodec/pco_delta.hpp>
-#include <zarrpoint/codec/pcodec/pco_streams.hpp>
-#include <zarrpoint/codec/pcodec/pco_variable.hpp>
+#include <zarrpoint/codec/pcodec/pco_stream.hpp>
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
@@ -25,7 +22,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-// ------------------------------------------------------------------------------------ pco_bits.hpp
+// ---------------------------------------------------------------------------------- pco_stream.hpp
 
 ZARRPOINT_INLINE std::optional<pco_type> pco_type_of(const dtype& type) {
   using enum pco_order;
@@ -106,8 +103,6 @@ ZARRPOINT_INLINE void pco_writer::write(std::uint64_t bits, unsigned width) noex
 ZARRPOINT_INLINE void pco_writer::align() noexcept {
   if (used_ != 0) write(0, 8 - used_);
 }
-
-// --------------------------------------------------------------------------------- pco_streams.hpp
 
 // Numbers are decoded in batches: each variable of a chunk (latent, as pco calls it) gives the bin
 // and the offset of each number, then its deltas are undone, and then a mode joins the variables.
@@ -789,19 +784,6 @@ inline constexpr std::string_view pcodec_deltas[] = {"auto", "none", "try_consec
                                                      "try_lookback"};
 inline constexpr std::string_view pcodec_pages[] = {"equal_pages_up_to"};
 
-/// Which of `names` the member is; the first when it is absent.
-inline result<std::size_t> pcodec_choice(const configuration_reader& reader, std::string_view key,
-                                         std::span<const std::string_view> names) {
-  ZARRPOINT_TRY(text, reader.text(key));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (text.value_or(names[0]) == names[i]) return i;
-  }
-  std::string message = "\"" + std::string(key) + "\" is not";
-  for (std::size_t i = 0; i < names.size(); ++i)
-    message.append(i == 0 ? " \"" : " or \"").append(names[i]) += '"';
-  return error{errc::invalid_argument, std::move(message)};
-}
-
 inline result<pco_type> pcodec_type(const tensor_spec& chunk) {
   const auto type = pco_type_of(chunk.type);
   if (!type)
@@ -810,55 +792,37 @@ inline result<pco_type> pcodec_type(const tensor_spec& chunk) {
   return *type;
 }
 
-/// What this writer takes.
-ZARRPOINT_INLINE result<pcodec_codec> pcodec_settings(const configuration_reader& reader) {
-  using mode = pcodec_codec::mode;
-  using delta = pcodec_codec::delta;
-  pcodec_codec out;
-  ZARRPOINT_TRY(level, reader.integer("level", 0, 12));
-  if (level) out.level = static_cast<int>(*level);
-  ZARRPOINT_TRY(mode_spec, detail::pcodec_choice(reader, "mode_spec", detail::pcodec_modes));
-  out.mode_spec = static_cast<mode>(mode_spec);
-  ZARRPOINT_TRY(delta_spec, detail::pcodec_choice(reader, "delta_spec", detail::pcodec_deltas));
-  out.delta_spec = static_cast<delta>(delta_spec);
-  ZARRPOINT_CHECK(detail::pcodec_choice(reader, "paging_spec", detail::pcodec_pages));
-  const node* const order = reader.find("delta_encoding_order");
-  if (order != nullptr && !order->is_null()) {
-    ZARRPOINT_TRY(given, reader.integer("delta_encoding_order", 0, 7));
-    out.delta_encoding_order = static_cast<int>(*given);
-  }
-  ZARRPOINT_TRY(pages, reader.integer("equal_pages_up_to", 1, INT64_MAX));
-  if (pages) out.equal_pages_up_to = static_cast<std::uint64_t>(*pages);
-  return out;
-}
-
-ZARRPOINT_INLINE result<configuration_reader> pcodec_reader(const node& configuration) {
-  return configuration_reader::open(
-      configuration, {"level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order",
-                      "equal_pages_up_to"});
-}
-
 }  // namespace detail
 
+ZARRPOINT_INLINE void pcodec_codec::fields(configuration_fields& all) {
+  all.integer("level", level, 0, 12);
+  all.choice("mode_spec", mode_spec, detail::pcodec_modes);
+  all.choice("delta_spec", delta_spec, detail::pcodec_deltas);
+  int paging = 0;
+  all.choice("paging_spec", paging, detail::pcodec_pages);
+  all.integer("delta_encoding_order", delta_encoding_order, 0, 7);
+  if (!delta_encoding_order) all.put("delta_encoding_order", {});
+  all.integer("equal_pages_up_to", equal_pages_up_to, 1, INT64_MAX);
+}
+
 ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const node& configuration) {
-  ZARRPOINT_TRY(reader, detail::pcodec_reader(configuration));
-  auto known = detail::pcodec_settings(reader);
-  if (known) return known;
-  // No member matters to who reads.
   pcodec_codec out;
+  configuration_fields all(configuration);
+  if (all.failed()) return all.end().failure();
+  out.fields(all);
+  ZARRPOINT_CHECK(all.names());
+  if (!all.failed()) return out;
+  // No member matters to who reads.
+  out = {};
   out.foreign = configuration;
   return out;
 }
 
 ZARRPOINT_INLINE node pcodec_codec::configuration() const {
   if (!foreign.is_null()) return foreign;
-  return node::object{
-      {"level", level},
-      {"mode_spec", detail::pcodec_modes[static_cast<std::size_t>(mode_spec)]},
-      {"delta_spec", detail::pcodec_deltas[static_cast<std::size_t>(delta_spec)]},
-      {"paging_spec", detail::pcodec_pages[0]},
-      {"delta_encoding_order", delta_encoding_order ? node(*delta_encoding_order) : node()},
-      {"equal_pages_up_to", equal_pages_up_to}};
+  configuration_fields all;
+  pcodec_codec(*this).fields(all);
+  return all.take_written();
 }
 
 ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::resolve(const tensor_spec& decoded) const {
@@ -895,8 +859,9 @@ ZARRPOINT_INLINE result<std::uint64_t> pcodec_codec::encoded_size(const host_vie
 ZARRPOINT_INLINE result<std::size_t> pcodec_codec::encode(const host_view& from, mutable_bytes to,
                                                           codec_workspace& scratch) const {
   if (!foreign.is_null()) {
-    ZARRPOINT_TRY(reader, detail::pcodec_reader(foreign));
-    ZARRPOINT_CHECK(detail::pcodec_settings(reader));
+    configuration_fields all(foreign);
+    pcodec_codec().fields(all);
+    ZARRPOINT_CHECK(all.end());
   }
   ZARRPOINT_TRY(type, detail::pcodec_type(from.spec()));
   ZARRPOINT_TRY(bytes, byte_count(from.spec()));

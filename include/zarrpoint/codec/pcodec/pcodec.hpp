@@ -30,6 +30,8 @@ struct pcodec_codec {
   /// A configuration with values that only other writers know. It is read with, and not written.
   node foreign{};
 
+  void fields(configuration_fields& all);
+  /// Reads what `fields` refuses as foreign.
   static result<pcodec_codec> from_configuration(const node& configuration);
   node configuration() const;
 

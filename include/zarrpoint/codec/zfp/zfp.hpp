@@ -20,19 +20,6 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-namespace detail {
-
-/// A number of a configuration that is not negative, as `node` has it.
-inline result<double> zfp_number(const configuration_reader& reader, std::string_view key) {
-  const node* const found = reader.find(key);
-  const auto number = found == nullptr ? std::nullopt : found->to_double();
-  if (!number || !std::isfinite(*number))
-    return error{errc::invalid_argument, "\"" + std::string(key) + "\" must be a number"};
-  return *number;
-}
-
-}  // namespace detail
-
 /// The codec `zfp` of the registry: the numbers of a chunk of up to 4 dimensions in blocks of four
 /// along each, as the library zfp writes them, without a header (zarr-extensions, "zfp"). Elements:
 /// float32, float64, integers of 8 to 64 bits; of uint32 and uint64 those that the signed type
@@ -43,72 +30,39 @@ struct zfp_codec {
 
   zfp_options options;
 
-  static result<zfp_codec> from_configuration(const node& configuration) {
+  void fields(configuration_fields& all) {
     using kind = zfp_options::kind;
-    ZARRPOINT_TRY(reader, configuration_reader::open(
-                              configuration, {"mode", "tolerance", "rate", "precision", "minbits",
-                                              "maxbits", "maxprec", "minexp"}));
-    ZARRPOINT_TRY(mode, reader.text("mode"));
-    zfp_codec out;
-    zfp_options& how = out.options;
-    std::size_t members = 1;
-    const auto whole = [&](std::string_view key, std::uint32_t& to) -> result<void> {
-      ZARRPOINT_TRY(number, reader.integer(key, 0, UINT32_MAX));
-      if (!number) return error{errc::invalid_argument, "\"" + std::string(key) + "\" is missing"};
-      to = static_cast<std::uint32_t>(*number);
-      return {};
-    };
-    if (mode == "reversible") {
-      how.mode = kind::reversible;
-    } else if (mode == "fixed_accuracy" || mode == "fixed_rate") {
-      const bool is_rate = mode == "fixed_rate";
-      how.mode = is_rate ? kind::fixed_rate : kind::fixed_accuracy;
-      ZARRPOINT_TRY(number, detail::zfp_number(reader, is_rate ? "rate" : "tolerance"));
-      if (number < 0)
-        return error{errc::invalid_argument, "\"rate\" and \"tolerance\" must not be below 0"};
-      (is_rate ? how.rate : how.tolerance) = number;
-      members = 2;
-    } else if (mode == "fixed_precision") {
-      how.mode = kind::fixed_precision;
-      ZARRPOINT_CHECK(whole("precision", how.precision));
-      members = 2;
-    } else if (mode == "expert") {
-      how.mode = kind::expert;
-      ZARRPOINT_CHECK(whole("minbits", how.minbits));
-      ZARRPOINT_CHECK(whole("maxbits", how.maxbits));
-      ZARRPOINT_CHECK(whole("maxprec", how.maxprec));
-      ZARRPOINT_TRY(minexp, reader.integer("minexp", INT32_MIN, INT32_MAX));
-      if (!minexp) return error{errc::invalid_argument, "\"minexp\" is missing"};
-      how.minexp = static_cast<std::int32_t>(*minexp);
-      members = 5;
-    } else {
-      return error{errc::invalid_argument,
-                   "\"mode\" is not \"reversible\", \"expert\", \"fixed_accuracy\", \"fixed_rate\" "
-                   "or \"fixed_precision\""};
+    constexpr std::string_view modes[] = {"reversible", "expert", "fixed_accuracy", "fixed_rate",
+                                          "fixed_precision"};
+    zfp_options& how = options;
+    all.need("mode");
+    all.choice("mode", how.mode, modes);
+    if (all.failed()) {  // of which mode, nobody knows
+      for (const char* const of_some :
+           {"tolerance", "rate", "precision", "minbits", "maxbits", "maxprec", "minexp"})
+        all.find(of_some);
+      return;
     }
-    const node::object* const given = configuration.if_object();
-    if (given != nullptr && given->size() != members)
-      return error{errc::invalid_argument,
-                   "the configuration has members that this mode does not have"};
-    return out;
-  }
-  node configuration() const {
-    const zfp_options& how = options;
+    const auto number = [&](std::string_view key, double& to) {
+      all.need(key);
+      all.number(key, to);
+      if (to < 0) all.fail('"' + std::string(key) + "\" must not be below 0");
+    };
+    const auto whole = [&](std::string_view key, std::uint32_t& to) {
+      all.need(key);
+      all.integer(key, to, 0, UINT32_MAX);
+    };
     switch (how.mode) {
-      case zfp_options::kind::fixed_accuracy:
-        return node::object{{"mode", "fixed_accuracy"}, {"tolerance", how.tolerance}};
-      case zfp_options::kind::fixed_rate:
-        return node::object{{"mode", "fixed_rate"}, {"rate", how.rate}};
-      case zfp_options::kind::fixed_precision:
-        return node::object{{"mode", "fixed_precision"},
-                            {"precision", std::uint64_t{how.precision}}};
-      case zfp_options::kind::expert:
-        return node::object{{"mode", "expert"},
-                            {"minbits", std::uint64_t{how.minbits}},
-                            {"maxbits", std::uint64_t{how.maxbits}},
-                            {"maxprec", std::uint64_t{how.maxprec}},
-                            {"minexp", std::int64_t{how.minexp}}};
-      default: return node::object{{"mode", "reversible"}};
+      case kind::reversible: break;
+      case kind::fixed_accuracy: return number("tolerance", how.tolerance);
+      case kind::fixed_rate: return number("rate", how.rate);
+      case kind::fixed_precision: return whole("precision", how.precision);
+      case kind::expert:
+        whole("minbits", how.minbits);
+        whole("maxbits", how.maxbits);
+        whole("maxprec", how.maxprec);
+        all.need("minexp");
+        all.integer("minexp", how.minexp, INT32_MIN, INT32_MAX);
     }
   }
 
@@ -148,28 +102,13 @@ struct zfpy_codec {
   double rate = -1;
   std::int32_t precision = -1;
 
-  static result<zfpy_codec> from_configuration(const node& configuration) {
-    // numcodecs writes the last one, which repeats one of the others, and does not read it.
-    ZARRPOINT_TRY(
-        reader, configuration_reader::open(configuration, {"mode", "tolerance", "rate", "precision",
-                                                           "compression_kwargs"}));
-    zfpy_codec out;
-    ZARRPOINT_TRY(mode, reader.integer("mode", zfp_mode_null, zfp_mode_reversible));
-    if (mode) out.mode = static_cast<int>(*mode);
-    for (const auto& [key, to] : {std::pair("tolerance", &out.tolerance), {"rate", &out.rate}}) {
-      if (reader.find(key) == nullptr) continue;
-      ZARRPOINT_TRY(number, detail::zfp_number(reader, key));
-      *to = number;
-    }
-    ZARRPOINT_TRY(precision, reader.integer("precision", INT32_MIN, INT32_MAX));
-    if (precision) out.precision = static_cast<std::int32_t>(*precision);
-    return out;
-  }
-  node configuration() const {
-    return node::object{{"mode", mode},
-                        {"tolerance", tolerance},
-                        {"rate", rate},
-                        {"precision", std::int64_t{precision}}};
+  void fields(configuration_fields& all) {
+    all.integer("mode", mode, zfp_mode_null, zfp_mode_reversible);
+    all.number("tolerance", tolerance);
+    all.number("rate", rate);
+    all.integer("precision", precision, INT32_MIN, INT32_MAX);
+    // numcodecs writes it, as a copy of one of the others, and does not read it.
+    all.find("compression_kwargs");
   }
 
   result<zfpy_codec> resolve(const tensor_spec& decoded) const {

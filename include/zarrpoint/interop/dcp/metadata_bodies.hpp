@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
@@ -23,6 +22,8 @@
 #include <zarrpoint/store/base/range_blob.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
+
+#include <zstd.h>
 
 #include <array>
 #include <charconv>

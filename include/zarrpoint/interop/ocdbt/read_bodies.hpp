@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -16,6 +15,8 @@
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_tree.hpp>
 #include <zarrpoint/store/base/listing.hpp>
+
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>

@@ -254,7 +254,7 @@ ZARRPOINT_INLINE result<fill_value> reorder_record(const fill_value& fill, const
                                                    bool to_stored) {
   if (fill.is_null() || fill.bytes().empty()) return fill;
   const tensor_spec one{stored.type, {}};
-  ZARRPOINT_TRY(codec, bytes_codec::from_configuration(v2_bytes_codec(stored).configuration));
+  ZARRPOINT_TRY(codec, make_codec<bytes_codec>(v2_bytes_codec(stored).configuration));
   ZARRPOINT_TRY(bound, codec.resolve(one));
   std::string bytes(fill.bytes().size(), '\0');
   auto* const to = reinterpret_cast<std::byte*>(bytes.data());

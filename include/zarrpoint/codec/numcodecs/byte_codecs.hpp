@@ -2,16 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/kit/checksums.hpp>
+#include <zarrpoint/codec/kit/filter.hpp>
+#include <zarrpoint/codec/kit/lz_blocks.hpp>
+#include <zarrpoint/codec/kit/shuffle.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// The codec `numcodecs.base64`: RFC 4648, padded, without line breaks. It has no configuration.
+struct base64_codec {
+  static constexpr std::string_view name = "numcodecs.base64";
+  static constexpr bool fixed_size = true;
+
+  void fields(configuration_fields&) {}
+
+  std::uint64_t encoded_bound(std::uint64_t decoded) const;
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const;
+};
 
 /// Where a checksum stands: before the bytes or after them.
 enum class checksum_location : std::uint8_t { start, end };
@@ -65,21 +83,10 @@ template <class Self, checksum_location Default>
 struct located_checksum_codec : checksum_codec<Self> {
   checksum_location location = Default;
 
-  static result<Self> from_configuration(const node& configuration) {
-    ZARRPOINT_TRY(reader, configuration_reader::open(configuration, {"location"}));
-    ZARRPOINT_TRY(text, reader.text("location"));
-    Self out;
-    if (text && *text != "start" && *text != "end")
-      return error{errc::invalid_argument, "\"location\" is neither \"start\" nor \"end\""};
-    if (text) out.location = *text == "start" ? checksum_location::start : checksum_location::end;
-    return out;
-  }
   /// What is the default is left out: numcodecs before 0.14 knows no such option.
-  node configuration() const {
-    node out{node::object{}};
-    if (location != Default)
-      out.set("location", location == checksum_location::start ? "start" : "end");
-    return out;
+  void fields(configuration_fields& all) {
+    constexpr std::string_view names[] = {"start", "end"};
+    all.choice("location", location, names, location != Default);
   }
 };
 
@@ -109,8 +116,7 @@ struct fletcher32_codec : detail::checksum_codec<fletcher32_codec> {
   static constexpr std::string_view name = "numcodecs.fletcher32";
   static constexpr checksum_location location = checksum_location::end;
 
-  static result<fletcher32_codec> from_configuration(const node& configuration);
-  node configuration() const { return node::object{}; }
+  void fields(configuration_fields&) {}
   static std::uint32_t sum(bytes_view data) { return fletcher32(data); }
 };
 
@@ -122,9 +128,71 @@ struct jenkins_lookup3_codec : detail::checksum_codec<jenkins_lookup3_codec> {
 
   std::uint32_t initial = 0;
 
-  static result<jenkins_lookup3_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  void fields(configuration_fields& all);
   std::uint32_t sum(bytes_view data) const { return jenkins_lookup3(data, initial); }
+};
+
+/// The codec `numcodecs.lz4`: the number of decoded bytes as a little-endian int32, then one LZ4
+/// block. N5 has another format of that name.
+struct lz4_codec {
+  static constexpr std::string_view name = "numcodecs.lz4";
+  static constexpr bool fixed_size = false;
+  static constexpr std::size_t header = sizeof(std::uint32_t);
+
+  int acceleration = 1;  ///< of the encoder of numcodecs; changes nothing here
+
+  void fields(configuration_fields& all);
+
+  std::uint64_t encoded_bound(std::uint64_t decoded) const;
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const;
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const;
+};
+
+/// The filter `numcodecs.packbits`: bytes that are 0 or not as bits, the highest of a byte first,
+/// after a byte that counts the unused bits at the end. The registered codec `packbits` has another
+/// layout: see packbits.hpp.
+struct numcodecs_packbits_codec {
+  static constexpr std::string_view name = "numcodecs.packbits";
+
+  void fields(configuration_fields&) {}
+
+  result<numcodecs_packbits_codec> resolve(const tensor_spec& decoded) const;
+  tensor_spec encoded_spec(const tensor_spec& decoded) const;
+
+  result<void> encode(const host_view& from, const mutable_host_view& to,
+                      codec_workspace& scratch) const;
+  result<void> decode(const host_view& from, const mutable_host_view& to,
+                      codec_workspace& scratch) const;
+
+ private:
+  static std::size_t unused(std::size_t count) { return (8 - count % 8) % 8; }
+  static void put(const mutable_host_view& to, std::size_t i, std::byte value);
+};
+
+/// The codec `numcodecs.shuffle`: byte shuffle of the whole chunk, which must be a whole number of
+/// `elementsize` bytes. Without one it is the size of the array's elements, as in zarr-python.
+struct shuffle_codec {
+  static constexpr std::string_view name = "numcodecs.shuffle";
+  static constexpr bool fixed_size = true;
+
+  std::optional<std::size_t> element_size;  ///< 0 and 1 leave the bytes as they are
+
+  void fields(configuration_fields& all);
+
+  result<shuffle_codec> resolve(const tensor_spec& decoded) const;
+
+  std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
+
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace&) const;
+  std::optional<std::uint64_t> decoded_size(bytes_view stored) const { return stored.size(); }
+
+ private:
+  static constexpr std::size_t default_size = 4;  ///< of numcodecs
+
+  std::size_t step() const;
+  result<void> check(bytes_view from, mutable_bytes to, errc code) const;
 };
 
 }}  // namespace zarrpoint::v0
