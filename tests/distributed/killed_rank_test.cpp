@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Processes that are killed in a save, at each of its steps, or in a load: what was saved before
-// stays, and the others know who is gone.
+// Processes that are killed at each step of writing, or in a load: what was saved before stays, and
+// the others know who is gone. save_protocol_test.cpp kills them before each exchange of a save.
 
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
@@ -176,7 +176,7 @@ std::string step_in(const std::string& path) {
   return step ? std::to_string(*step) : to_string(step.failure());
 }
 
-/// Who dies, and when: before an exchange, or at a step of the saver.
+/// Who dies, and when: before an exchange of a load, or at a step of the saver.
 struct death {
   int rank = -1;
   int exchange = -1;
@@ -184,14 +184,11 @@ struct death {
   bool commits = false;  ///< and whether it is at the commit then
 };
 
-/// Saves by four processes. Each says `"saved E S W"`, after E exchanges and S steps, of which W
-/// were before the commit, or its error.
+/// Saves by four processes. Each says `"saved S W"`, after S steps, of which W were before the
+/// commit, or its error.
 std::vector<std::string> save_by_four(const std::string& path, int step, death of = {}) {
   return fork_world(ranks, [&](const fork_communicator& self) {
     const bool dies = self.rank() == of.rank;
-    self.before_each([=](int number) {
-      if (dies && number == of.exchange) zarrpoint_test::kill_this_process();
-    });
     const auto steps = std::make_shared<countdown>(countdown{dies ? of.step : -1});
     const auto run = [&]() -> result<void> {
       ZARRPOINT_TRY(mine, state_of(self.rank(), step));
@@ -202,20 +199,19 @@ std::vector<std::string> save_by_four(const std::string& path, int step, death o
     const result<void> saved = run();
     if (!saved) return to_string(saved.failure());
     std::string text = "saved";
-    for (const int count : {self.exchanges(), steps->done, steps->before_commit})
-      text += " " + std::to_string(count);
+    for (const int count : {steps->done, steps->before_commit}) text += " " + std::to_string(count);
     return text;
   });
 }
 
 /// The numbers that a process says which saved.
 struct counts {
-  int exchanges = 0, steps = 0, before_commit = 0;
+  int steps = 0, before_commit = 0;
 
   explicit counts(const std::string& said) {
     std::istringstream from(said);
     std::string saved;
-    from >> saved >> exchanges >> steps >> before_commit;
+    from >> saved >> steps >> before_commit;
     REQUIRE(saved == "saved");
   }
 };
@@ -234,12 +230,9 @@ std::vector<std::string> names_in(const test::temp_directory& folder) {
   return out;
 }
 
-/// One process dies in the save of step 2; afterwards the checkpoint is of `expected`. `receipts`:
-/// as the others give theirs.
-void check_death(const test::temp_directory& folder, death of, const std::string& expected,
-                 bool receipts = false) {
+/// One process dies in the save of step 2; afterwards the checkpoint is that of step 1.
+void check_death(const test::temp_directory& folder, death of) {
   CAPTURE(of.rank);
-  CAPTURE(of.exchange);
   CAPTURE(of.step);
   const std::string path = folder / "model.zarr";
   const auto said = save_by_four(path, 2, of);
@@ -253,12 +246,11 @@ void check_death(const test::temp_directory& folder, death of, const std::string
     } else {
       // A rank that waits for the outcome of the commit cannot learn it from a process that is
       // gone.
-      const bool may_be_new = of.commits || expected == "2" || (receipts && rank != 0);
-      CHECK(text.starts_with(may_be_new ? "outcome_unknown: " : "unavailable: "));
+      CHECK(text.starts_with(of.commits ? "outcome_unknown: " : "unavailable: "));
       CHECK(text.find(gone) != text.npos);
     }
   }
-  CHECK(step_in(path) == expected);
+  CHECK(step_in(path) == "1");
 }
 
 /// The next save, and nothing is left of the earlier ones.
@@ -272,21 +264,6 @@ void check_recovery(const test::temp_directory& folder, int step) {
 
 }  // namespace
 
-TEST_CASE("killed ranks: before each exchange of a save") {
-  const test::temp_directory folder;
-  const auto first = save_by_four(folder / "model.zarr", 1);
-  REQUIRE(first.size() == ranks);
-  const int exchanges = counts(first[0]).exchanges;
-  REQUIRE(exchanges > 8);
-  for (const int rank : {0, 1, 3}) {
-    // Before the last exchange rank 0 has committed.
-    for (int exchange = some(rank); exchange < exchanges - 1; exchange += each)
-      check_death(folder, {.rank = rank, .exchange = exchange}, "1", exchange == exchanges - 2);
-    check_death(folder, {.rank = rank, .exchange = exchanges - 1}, "2");
-    check_recovery(folder, 1);
-  }
-}
-
 TEST_CASE("killed ranks: at each step of writing, and of the commit up to the rename") {
   const test::temp_directory folder;
   const auto first = save_by_four(folder / "model.zarr", 1);
@@ -297,7 +274,7 @@ TEST_CASE("killed ranks: at each step of writing, and of the commit up to the re
     CHECK((all.steps > all.before_commit) == (rank == 0));
     for (int step = some(rank); step < all.steps; step += each) {
       const bool commits = step >= all.before_commit;
-      check_death(folder, {.rank = rank, .step = step, .commits = commits}, "1");
+      check_death(folder, {.rank = rank, .step = step, .commits = commits});
     }
   }
   check_recovery(folder, 3);

@@ -91,22 +91,7 @@ TEST_CASE("message budget: counts while it lives, and names the process") {
   CHECK(without.count("the plan", 0, SIZE_MAX / 2));
 }
 
-TEST_CASE("message budget: a description above it names who brings it, on all processes") {
-  const auto state_of = [](int rank) { return many_of(rank, 50, 200); };
-  CHECK(save_within({ample, ample, ample}, state_of) == std::vector<std::string>(3, "saved"));
-  // Of the process that brings it, and of rank 0, which gathers all.
-  for (const std::vector<std::size_t>& memory :
-       {std::vector<std::size_t>{ample, 8000, ample}, {8000, ample, ample}}) {
-    for (const std::string& text : save_within(memory, state_of)) {
-      CAPTURE(text);
-      CHECK(text.starts_with("resource_limit: save "));
-      CHECK(has(text, "the description of rank 1 has "));
-      CHECK(has(text, "more than limits::memory of 8000"));
-    }
-  }
-}
-
-TEST_CASE("message budget: so do the plan and the receipt") {
+TEST_CASE("message budget: a plan above it names its process, on all processes") {
   // Many small things: a plan has the documents of all, a receipt a few bytes of each.
   const auto state_of = [](int rank) { return many_of(rank, 300, 1); };
   bool is_plan = false;

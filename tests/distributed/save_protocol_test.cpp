@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What every format has by the protocol of saves: a rank that dies, a limit of memory, a request to
-// stop, a failing disk, saves in the background. A format is a line of `layouts`.
+// What every format has by the protocol of saves: a rank that dies, messages
+// that are lost or cut off, a limit of memory, a request to stop, a failing
+// disk, kept plans, saves in the background. A format is a line of `layouts`.
 
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
@@ -14,16 +15,23 @@
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
+#include <zarrpoint/store/file/remove_tree.hpp>
 
+#include "../support/failing_store.hpp"
 #include "../support/fork_world.hpp"
 #include "../support/random_rounds.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -40,17 +48,40 @@ namespace {
 
 constexpr index_t elements = 12;  // of each rank
 
-/// What a process has: rows of the tensor `name`, which tell of a step.
+/// What a process has: rows of the tensor `name` and of others, which tell of a
+/// step.
 struct part {
   part(const any_communicator& ranks, int step, std::string of = "w")
       : name(std::move(of)), values(static_cast<std::size_t>(elements), static_cast<float>(step)) {
     at = {.offsets = {{0, ranks.rank(), ranks.size()}}};
   }
-  sharded_tensor shards() { return shard(name, values, at).value(); }
+  std::vector<sharded_tensor> shards() {
+    std::vector<sharded_tensor> out;
+    for (int i = 0; i < tensors; ++i)
+      out.push_back(shard(i == 0 ? name : name + std::to_string(i), values, at).value());
+    return out;
+  }
+  state tree() {
+    state::map out;
+    for (const sharded_tensor& one : shards()) out.emplace(one.key(), one);
+    if (pieces.empty()) return state(std::move(out));
+    // Cells of several processes, which send each other elements.
+    const index_t rank = at.offsets[0].position, ranks = at.offsets[0].count;
+    const index_t start = rank * (rank + 1) / 2;
+    pieces.assign(static_cast<std::size_t>(rank) + 1, values.front());
+    out.emplace("flat", shard_flat("flat", pieces,
+                                   {.local_shape = {ranks * (ranks + 1) / 2},
+                                    .range = {start, start + rank + 1}})
+                            .value());
+    return state(std::move(out));
+  }
 
   std::string name;
   std::vector<float> values;
+  std::vector<float> pieces{};
   sharding at;
+  int tensors = 1;
+  std::shared_ptr<plan_cache> plans{};
 };
 
 /// Saves in the background.
@@ -63,7 +94,8 @@ struct saves {
 /// A format behind the protocol.
 struct layout {
   std::string name;
-  std::function<result<void>(const any_communicator&, const location&, part&, const context&)> save;
+  /// Whether the plan that was kept is used.
+  std::function<result<bool>(const any_communicator&, const location&, part&, const context&)> save;
   std::function<std::unique_ptr<saves>(const any_communicator&)> in_background;
   std::function<result<std::vector<float>>(const std::string& path)> load;
 };
@@ -73,7 +105,7 @@ struct strategy_saves final : saves {
       : queue({.ranks = ranks, .how = context{}, .known = megatron::strategies::table()}),
         options(std::move(how)) {}
   result<void> schedule(const std::string& path, part& mine) override {
-    return queue.schedule(path, state{{"w", mine.shards()}}, options);
+    return queue.schedule(path, mine.tree(), options);
   }
   result<std::size_t> finalize() override {
     return queue.finalize().transform([](const auto& all) { return all.size(); });
@@ -87,10 +119,12 @@ layout of_strategy(std::string name, const strategy_choice& sharded) {
   return {
       std::move(name),
       [options](const any_communicator& ranks, const location& where, part& mine,
-                const context& how) -> result<void> {
-        return save(where, state{{"w", mine.shards()}},
-                    {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, options)
-            .transform([](const auto&) {});
+                const context& how) -> result<bool> {
+        group_save_options own = options;
+        own.plans = mine.plans;
+        return save(where, mine.tree(),
+                    {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, own)
+            .transform([](const auto& report) { return report.plan_reused; });
       },
       [options](const any_communicator& ranks) {
         return std::make_unique<strategy_saves>(ranks, options);
@@ -110,8 +144,8 @@ layout of_strategy(std::string name, const strategy_choice& sharded) {
 struct dcp_saves final : saves {
   explicit dcp_saves(const any_communicator& ranks) : queue(ranks, context{}) {}
   result<void> schedule(const std::string& path, part& mine) override {
-    const sharded_tensor one = mine.shards();
-    return queue.schedule(path, {.shards = {&one, 1}}, {.sync = false});
+    const auto all = mine.shards();
+    return queue.schedule(path, {.shards = all}, {.sync = false});
   }
   result<std::size_t> finalize() override {
     return queue.finalize().transform([](const auto& all) { return all.size(); });
@@ -121,13 +155,14 @@ struct dcp_saves final : saves {
 
 const std::vector<layout>& layouts() {
   static const std::vector<layout> all{
-      of_strategy("zarr", {"zarr", 3}), of_strategy("torch_dist", {"torch_dist", 1}),
+      of_strategy("zarr", {"zarr", 3}), of_strategy("megatron", {"zarr", 1}),
+      of_strategy("torch_dist", {"torch_dist", 1}),
       layout{"dcp",
              [](const any_communicator& ranks, const location& where, part& mine,
-                const context& how) -> result<void> {
-               const sharded_tensor one = mine.shards();
-               return dcp::save(where, ranks, {&one, 1}, {}, {.sync = false}, how)
-                   .transform([](const auto&) {});
+                const context& how) -> result<bool> {
+               const auto all = mine.shards();
+               return dcp::save(where, ranks, all, {}, {.sync = false, .plans = mine.plans}, how)
+                   .transform([](const auto& report) { return report.plan_reused; });
              },
              [](const any_communicator& ranks) { return std::make_unique<dcp_saves>(ranks); },
              [](const std::string& path) -> result<std::vector<float>> {
@@ -148,9 +183,13 @@ std::string step_in(const layout& in, const std::string& path) {
 
 bool has(const std::string& text, std::string_view of) { return text.find(of) != text.npos; }
 
-std::string told(const result<void>& of) { return of ? "saved" : to_string(of.failure()); }
+template <class T>
+std::string told(const result<T>& of) {
+  return of ? "saved" : to_string(of.failure());
+}
 
-/// What each of the ranks says of a save, each with its own context and name of its tensor.
+/// What each of the ranks says of a save, each with its own context and name of
+/// its tensor.
 template <class F>
 std::vector<std::string> save_by_threads(int ranks, const layout& in, const location& where,
                                          F&& how_of) {
@@ -166,6 +205,18 @@ std::vector<std::string> save_by_threads(int ranks, const layout& in, const loca
   return out;
 }
 
+std::size_t entries_in(const test::temp_directory& folder) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+}
+
+/// All beside the checkpoint that a later save would remove.
+void remove_what_is_left(const test::temp_directory& folder) {
+  const int parent = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  static_cast<void>(detail::remove_abandoned(parent, "", 0));
+  ::close(parent);
+}
+
 }  // namespace
 
 TEST_CASE("save protocol: a rank dies before each exchange, or while it writes") {
@@ -174,7 +225,8 @@ TEST_CASE("save protocol: a rank dies before each exchange, or while it writes")
     CAPTURE(in.name);
     const test::temp_directory folder;
     const std::string path = folder / "model";
-    // Rank `dies` dies before its exchange number `exchange`; -1: when it has written something.
+    // Rank `dies` dies before its exchange number `exchange`; -1: when it has
+    // written something.
     const auto save_step = [&](int step, int dies, int exchange) {
       return fork_world(ranks, [&](const fork_communicator& self) {
         self.before_each([=, rank = self.rank()](int number) {
@@ -186,6 +238,7 @@ TEST_CASE("save protocol: a rank dies before each exchange, or while it writes")
         context how;
         how.progress = on_progress;
         part mine(self, step);
+        mine.pieces.resize(1);
         const std::string text = told(in.save(self, path, mine, how));
         return text == "saved" ? "saved " + std::to_string(self.exchanges()) : text;
       });
@@ -217,10 +270,16 @@ TEST_CASE("save protocol: a rank dies before each exchange, or while it writes")
         if (is_last) CHECK(save_step(1, -1, -2)[0] == first);
       }
     }
+    // Of those that died nothing is left once there was another save.
+    CHECK(save_step(3, -1, -2)[0] == first);
+    remove_what_is_left(folder);
+    CHECK(entries_in(folder) == 1);
   }
 }
 
-TEST_CASE("save protocol: messages above limits::memory name who brings them, on all") {
+TEST_CASE(
+    "save protocol: messages above limits::memory name who brings them, "
+    "on all") {
   for (const layout& in : layouts()) {
     // Of the process that brings it, and of rank 0, which gathers all.
     for (const int small : {0, 1}) {
@@ -244,21 +303,253 @@ TEST_CASE("save protocol: messages above limits::memory name who brings them, on
   }
 }
 
-TEST_CASE("save protocol: one that is asked to stop stops all, and leaves nothing") {
+TEST_CASE("save protocol: with little memory all save, or none does and all say so") {
+  for (const layout& in : layouts()) {
+    const test::temp_directory folder;
+    const std::string path = folder / "model";
+    int saves = 0, refusals = 0, step = 1;
+    const auto save_within = [&](std::size_t memory, int small) {
+      return save_by_threads(3, in, path, [&](int rank, context& how, part& mine) {
+        mine.values.assign(mine.values.size(), static_cast<float>(step));
+        mine.tensors = 20;
+        if (rank == small) how.limit.memory = memory;
+      });
+    };
+    save_within(SIZE_MAX, 0);
+    for (const int small : {0, 1}) {
+      for (std::size_t memory = 64; memory < (std::size_t{1} << 20); memory += memory / 2) {
+        CAPTURE(in.name);
+        CAPTURE(memory);
+        const std::string before = std::to_string(step++);
+        const auto said = save_within(memory, small);
+        const bool is_saved = said[0] == "saved";
+        is_saved ? ++saves : ++refusals;
+        for (const std::string& text : said) {
+          CAPTURE(text);
+          CHECK((is_saved ? text == "saved" : text.starts_with("resource_limit: save ")));
+        }
+        CHECK(step_in(in, path) == (is_saved ? std::to_string(step) : before));
+        if (!is_saved) --step;
+      }
+    }
+    CHECK(saves > 4);
+    CHECK(refusals > 4);
+  }
+}
+
+namespace {
+
+enum class trouble { loses, cuts, exhausts };
+
+/// A communicator that takes part in everything; of exchange `at` this process
+/// hears nothing, or half of each message, or has no memory for it.
+struct hard_of_hearing {
+  thread_communicator inner;
+  trouble has = trouble::loses;
+  int at = -1;
+  std::shared_ptr<int> count = std::make_shared<int>(0);
+
+  int rank() const { return inner.rank(); }
+  int size() const { return inner.size(); }
+  result<std::vector<message>> exchange(std::vector<message> to_each) const {
+    constexpr std::ptrdiff_t tail = 5;  // which tells in which collective it was sent
+    auto answer = inner.exchange(std::move(to_each));
+    if ((*count)++ != at || !answer) return answer;
+    if (has == trouble::loses) return error{errc::unavailable, "the line is dead"};
+#if ZARRPOINT_EXCEPTIONS
+    if (has == trouble::exhausts) throw std::bad_alloc();
+#endif
+    for (message& one : *answer)
+      if (const auto size = static_cast<std::ptrdiff_t>(one.size()) - tail; size > 0)
+        one.erase(one.begin() + size / 2, one.end() - tail);
+    return answer;
+  }
+};
+static_assert(communicator<hard_of_hearing>);
+
+}  // namespace
+
+TEST_CASE("save protocol: no error hides a commit from a rank that hears half of it, or nothing") {
+  for (const layout& in : layouts()) {
+    const test::temp_directory folder;
+    const std::string path = folder / "model";
+    int exchanges = 0, step = 1;
+    const auto save_step = [&](trouble of, int who, int at) {
+      const auto said =
+          thread_world::run(2, [&](const thread_communicator& self) -> result<std::string> {
+            const hard_of_hearing ranks{self, of, self.rank() == who ? at : -1};
+            part mine(self, step);
+            mine.pieces.resize(1);
+            const std::string text = told(in.save(ranks, path, mine, context{}));
+            if (self.rank() == 0) exchanges = *ranks.count;
+            return text;
+          });
+      return std::pair(said[0].value(), said[1].value());
+    };
+    REQUIRE(save_step(trouble::loses, 0, -1) ==
+            std::pair<std::string, std::string>("saved", "saved"));
+    const int all = exchanges, receipts = all - 2;
+    REQUIRE(all > 6);
+    std::string stored = "1";
+    for (const trouble of : {trouble::loses, trouble::cuts, trouble::exhausts}) {
+#if !ZARRPOINT_EXCEPTIONS
+      if (of == trouble::exhausts) continue;
+#endif
+      for (const int who : {0, 1}) {
+        for (int at = 0; at < all; at += zarrpoint_test::is_thinned ? 2 : 1) {
+          CAPTURE(in.name);
+          CAPTURE(static_cast<int>(of));
+          CAPTURE(who);
+          CAPTURE(at);
+          ++step;
+          const auto [root, other] = save_step(of, who, at);
+          CAPTURE(root);
+          CAPTURE(other);
+          const std::string now = step_in(in, path);
+          if (now == stored) {
+            CHECK(root != "saved");
+            CHECK(other != "saved");
+            CHECK_FALSE(root.starts_with("outcome_unknown: "));
+            // What happens to rank 1 after it gave its receipt does not stop
+            // rank 0.
+            CHECK((who == 0 || at < receipts));
+            continue;
+          }
+          CHECK(now == std::to_string(step));
+          stored = now;
+          CHECK((root == "saved" || (root.starts_with("outcome_unknown: save " + path) &&
+                                     has(root, "the checkpoint is committed"))));
+          CHECK((other == "saved" || (other.starts_with("outcome_unknown: save " + path) &&
+                                      has(other,
+                                          "this process gave its receipt, so rank 0 may "
+                                          "have committed the "
+                                          "checkpoint: open " +
+                                              path + " to see which one is there"))));
+          // A process that lost what it needs does not take it for saved.
+          if (who == 1 && of != trouble::cuts) CHECK(other != "saved");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "save protocol: a disk that fails at any step leaves the old "
+    "checkpoint, and nothing else") {
+  for (const layout& in : layouts()) {
+    for (const int ranks : {1, 3}) {
+      CAPTURE(in.name);
+      CAPTURE(ranks);
+      const test::temp_directory folder;
+      const std::string path = folder / "model";
+      const any_store base = file_store::open(folder.path().string()).value();
+      // To open, write, sync and publish are a step each, of rank 0.
+      const auto save_step = [&](int step, int steps) {
+        const zarrpoint_test::failing_store store{base, std::make_shared<std::atomic<int>>(steps)};
+        const location full(store, store_key::parse("model").value());
+        return thread_world::run(ranks, [&](const thread_communicator& self) {
+          part mine(self, step);
+          return result<std::string>(
+              told(in.save(self, self.rank() == 0 ? full : location(path), mine, context{})));
+        });
+      };
+      REQUIRE(save_step(1, 1000)[0].value() == "saved");
+      int steps = 0;
+      for (;; ++steps) {
+        REQUIRE(steps < 100);
+        CAPTURE(steps);
+        const bool is_there = steps % 2 == 0;
+        if (!is_there) std::filesystem::remove_all(path);
+        const auto said = save_step(2, steps);
+        if (said[0].value() == "saved") break;
+        for (const auto& one : said) {
+          const std::string& text = one.value();
+          CAPTURE(text);
+          CHECK(text.starts_with("io: save "));
+          CHECK(has(text, "the disk is full"));
+          CHECK((ranks == 1 || has(text, "rank 0")));
+        }
+        CHECK(entries_in(folder) == (is_there ? 1 : 0));
+        if (is_there) CHECK(step_in(in, path) == "1");
+        if (!is_there) REQUIRE(save_step(1, 1000)[0].value() == "saved");
+      }
+      CHECK(steps > 4);
+      CHECK(step_in(in, path) == "2");
+      // A place that is none: nothing can be opened there.
+      const auto none =
+          save_by_threads(ranks, in, folder / "no/such/place", [](int, context&, part&) {});
+      for (const std::string& text : none) CHECK(has(text, "no/such"));
+      CHECK(entries_in(folder) == 1);
+    }
+  }
+}
+
+TEST_CASE(
+    "save protocol: one that is asked to stop stops all, and leaves what "
+    "was there") {
+  for (const layout& in : layouts()) {
+    // Before the save, and in the middle of it, with one of its tensors
+    // written.
+    for (const bool in_the_middle : {false, true}) {
+      CAPTURE(in.name);
+      CAPTURE(in_the_middle);
+      const test::temp_directory folder;
+      const std::string path = folder / "model";
+      if (in_the_middle) save_by_threads(3, in, path, [](int, context&, part&) {});
+      stop_source source;
+      if (!in_the_middle) source.request_stop();
+      const auto on_progress = [&](const progress_event&) { source.request_stop(); };
+      const auto said = save_by_threads(3, in, path, [&](int rank, context& how, part& mine) {
+        mine.tensors = 3;
+        mine.values.assign(mine.values.size(), 2);
+        if (rank == 1) how.stop = source.token();
+        if (rank == 1 && in_the_middle) how.progress = on_progress;
+      });
+      for (const std::string& text : said) {
+        CAPTURE(text);
+        CHECK(text.starts_with("cancelled: save "));
+        CHECK(has(text, "rank 1"));
+      }
+      CHECK(entries_in(folder) == (in_the_middle ? 1 : 0));
+      if (in_the_middle) CHECK(step_in(in, path) == "1");
+    }
+  }
+}
+
+TEST_CASE(
+    "save protocol: a kept plan is used while all bring the same, and no "
+    "longer") {
   for (const layout& in : layouts()) {
     CAPTURE(in.name);
     const test::temp_directory folder;
-    stop_source source;
-    source.request_stop();
-    const auto said = save_by_threads(3, in, folder / "model", [&](int rank, context& how, part&) {
-      if (rank == 1) how.stop = source.token();
+    const std::string path = folder / "model";
+    const auto said = thread_world::run(3, [&](const thread_communicator& self) {
+      std::string reused;
+      part mine(self, 0);
+      mine.plans = std::make_shared<plan_cache>();
+      const auto save_next = [&](const std::string& where) -> result<void> {
+        mine.values.assign(mine.values.size(), mine.values.front() + 1);
+        ZARRPOINT_TRY(again, in.save(self, where, mine, context{}));
+        reused += again ? 'r' : 'p';
+        return {};
+      };
+      const auto run = [&]() -> result<std::string> {
+        ZARRPOINT_CHECK(save_next(path));
+        ZARRPOINT_CHECK(save_next(path));
+        mine.tensors = 2;
+        ZARRPOINT_CHECK(save_next(path));
+        // It survives a save that fails.
+        if (save_next(folder / "no/such/place")) return error{errc::corrupt, "saved to no place"};
+        ZARRPOINT_CHECK(save_next(folder / "other"));
+        mine.plans = std::make_shared<plan_cache>();
+        ZARRPOINT_CHECK(save_next(path));
+        return reused;
+      };
+      return run();
     });
-    for (const std::string& text : said) {
-      CAPTURE(text);
-      CHECK(text.starts_with("cancelled: save "));
-      CHECK(has(text, "rank 1"));
-    }
-    CHECK(std::filesystem::is_empty(folder.path()));
+    for (const auto& one : said) CHECK(one.value() == "prprp");
+    CHECK(step_in(in, path) == "6");
+    CHECK(step_in(in, folder / "other") == "5");
   }
 }
 
@@ -279,7 +570,9 @@ TEST_CASE("save protocol: an exception of one is an error of all") {
   }
 }
 
-TEST_CASE("save protocol: in the background, with what the tensors were when it was scheduled") {
+TEST_CASE(
+    "save protocol: in the background, with what the tensors were when "
+    "it was scheduled") {
   for (const layout& in : layouts()) {
     for (const int ranks : {1, 3}) {
       CAPTURE(in.name);

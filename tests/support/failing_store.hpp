@@ -44,6 +44,8 @@ struct failing_store {
     staged(std::unique_ptr<publication> inner, std::shared_ptr<std::atomic<int>> left)
         : inner_(std::move(inner)), left_(std::move(left)) {}
     any_store store() const override;
+    std::string staged_name() const override { return inner_->staged_name(); }
+    late_entries late() const override { return inner_->late(); }
     result<std::vector<std::string>> keep(const owned_paths& all) override {
       return inner_->keep(all);
     }
