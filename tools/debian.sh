@@ -18,9 +18,12 @@ need_architecture() {
   dpkg --print-foreign-architectures | grep -qx "$1" || as_root dpkg --add-architecture "$1"
 }
 
-# need_packages NAME...  Elsewhere than on Debian, what is missing shows when it is used.
+# need_packages NAME...  Elsewhere than on Debian it only names them: what is missing shows when it is used.
 need_packages() {
-  command -v dpkg-query >/dev/null || return 0
+  if ! command -v dpkg-query >/dev/null; then
+    echo "no dpkg here, so nothing is installed; by their names in Debian 12 this needs: $*" >&2
+    return 0
+  fi
   local name missing=()
   for name in "$@"; do
     dpkg-query --show --showformat '${db:Status-Status}\n' "$name" 2>/dev/null | grep -qx installed ||
@@ -29,7 +32,7 @@ need_packages() {
   [ ${#missing[@]} -eq 0 ] && return 0
 
   if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
-    echo "missing packages, and no sudo to install them: ${missing[*]}" >&2
+    echo "missing packages, and no sudo to install them; as root: apt-get install ${missing[*]}" >&2
     return 1
   fi
   echo "installing ${missing[*]}"

@@ -26,6 +26,7 @@ PAGES = (  # those that are rewritten, a line each
     ".github/CONTRIBUTING.md",
     ".github/SECURITY.md",
     "README.md",
+    "docs/contributing.md",
     "docs/guide.md",
     "docs/quickstart.md",
     "docs/rotate.md",
