@@ -94,23 +94,6 @@ ZARRPOINT_INLINE std::optional<pickle_value> field(const pickle_value& object, s
   return at(object.arguments());
 }
 
-/// `torch.Size([2, 3])`, a tuple or a list.
-ZARRPOINT_INLINE result<dims> read_size(const pickle_value& value) {
-  const bool is_size = value.is_call_of("torch", "Size") && value.arguments().element_count() == 1;
-  const pickle_value extents = is_size ? value.arguments().element(0) : value;
-  dims out;
-  if (extents.kind() != pickle_kind::tuple && extents.kind() != pickle_kind::list)
-    return error{errc::corrupt, "a size is " + kind_of(value)};
-  if (extents.element_count() > max_rank)
-    return error{errc::unsupported, "rank " + std::to_string(extents.element_count())};
-  for (std::size_t i = 0; i < extents.element_count(); ++i) {
-    const auto one = extents.element(i).to_int64();
-    if (!one || *one < 0) return error{errc::corrupt, "a size must hold integers of 0 or more"};
-    out.push_back(*one);
-  }
-  return out;
-}
-
 ZARRPOINT_INLINE result<std::string> read_text(const std::optional<pickle_value>& value,
                                                std::string_view what) {
   if (!value || value->if_string() == nullptr)
@@ -222,7 +205,7 @@ class metadata_reader {
         const auto offset = field(index, 1, "offset");
         std::string key = item_key(name, nullptr);
         if (offset && !offset->is_none()) {
-          ZARRPOINT_TRY(start, read_size(*offset));
+          ZARRPOINT_TRY(start, torch::detail::read_extents(*offset, "a size"));
           key = item_key(name, &start);
         }
         const auto [at, is_new] = items_.try_emplace(std::move(key), item);
@@ -290,7 +273,8 @@ class metadata_reader {
     out.unknown.push_back(
         {name, type ? type_text(*type) : "tensor", known.failure().message, {}, {}});
     if (const auto size = field(entry, 1, "size"))
-      if (const auto shape = read_size(*size)) out.unknown.back().shape = *shape;
+      if (const auto shape = torch::detail::read_extents(*size, "a size"))
+        out.unknown.back().shape = *shape;
     return add_items(out.unknown.back());
   }
 
@@ -329,7 +313,7 @@ class metadata_reader {
     const auto chunks = field(entry, 2, "chunks");
     if (!size || !chunks || chunks->kind() != pickle_kind::list)
       return error{errc::corrupt, "it has no size or no chunks"};
-    ZARRPOINT_TRY(shape, read_size(*size));
+    ZARRPOINT_TRY(shape, torch::detail::read_extents(*size, "a size"));
     out.spec = {*known, shape};
     ZARRPOINT_CHECK(byte_count(out.spec));
     ZARRPOINT_CHECK(charge(chunks->element_count()));
@@ -343,8 +327,8 @@ class metadata_reader {
     const auto offsets = field(chunk, 0, "offsets");
     const auto sizes = field(chunk, 1, "sizes");
     if (!offsets || !sizes) return error{errc::corrupt, "it is " + kind_of(chunk)};
-    ZARRPOINT_TRY(offset, read_size(*offsets));
-    ZARRPOINT_TRY(extents, read_size(*sizes));
+    ZARRPOINT_TRY(offset, torch::detail::read_extents(*offsets, "a size"));
+    ZARRPOINT_TRY(extents, torch::detail::read_extents(*sizes, "a size"));
     // Megatron-Core leaves out axes that it put in front.
     dims shape(offset.rank() > extents.rank() ? offset.rank() - extents.rank() : 0, 1);
     for (std::size_t d = 0; d < extents.rank() && shape.rank() < max_rank; ++d)
@@ -370,7 +354,9 @@ class metadata_reader {
     if (mine == extras_.end() || mine->second.kind() != pickle_kind::dict) return {};
     const auto shape = mine->second.find("nd_reformulated_orig_global_shape");
     if (!shape || shape->is_none()) return {};
-    ZARRPOINT_TRY(extents, read_size(*shape).at("nd_reformulated_orig_global_shape"));
+    ZARRPOINT_TRY(
+        extents,
+        torch::detail::read_extents(*shape, "a size").at("nd_reformulated_orig_global_shape"));
     out.unflattened = extents;
     return {};
   }
@@ -641,25 +627,6 @@ ZARRPOINT_INLINE std::span<const std::uint32_t> tensor_grid::boxes_of(const dims
 /// An item that is as small is read at once: its directory, its pickle and its elements.
 inline constexpr std::uint64_t small_item = std::uint64_t{64} << 10;
 
-class memory_blob final : public blob {
- public:
-  using blob::read;
-  memory_blob(std::vector<std::byte> bytes, std::string name)
-      : bytes_(std::move(bytes)), name_(std::move(name)) {}
-
-  std::uint64_t size() const noexcept override { return bytes_.size(); }
-  std::string name() const override { return name_; }
-  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (!into.empty()) std::memcpy(into.data(), bytes_.data() + offset, into.size());
-    return {};
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-  std::string name_;
-};
-
 /// An item whose ends are kept: all that tells of its elements lies there, in some ten places.
 class described_item final : public v0::detail::range_blob {
  public:
@@ -765,7 +732,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_item(const any_store& base,
     ZARRPOINT_TRY(plain, decompress(bytes, max_bytes).at(name));
     bytes = std::move(plain);
   }
-  return v0::detail::make_owned<blob, memory_blob>(std::move(bytes), name);
+  return v0::detail::make_owned<blob, v0::detail::memory_blob>(std::move(bytes), name);
 }
 
 /// The strides of a tensor as those of a box whose shape has extents of 1 in other places; false
@@ -992,19 +959,6 @@ ZARRPOINT_INLINE array_metadata raw_metadata(const tensor_spec& spec, const dims
   return out;
 }
 
-/// `python_type`: the class of a number of Python, which becomes an attribute of that name, so that
-/// it is told from a tensor of rank 0.
-template <class T>
-result<value_array> scalar_array(const T& value, std::string_view python_type) {
-  array_metadata metadata = raw_metadata({dtype_of<T>, {}}, {});
-  metadata.attributes.set("python_type", python_type);
-  ZARRPOINT_TRY(document, document_of(metadata));
-  value_array out{std::move(document), {}, 0};
-  const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
-  out.chunk.assign(bytes.begin(), bytes.end());
-  return out;
-}
-
 ZARRPOINT_INLINE result<value_array> text_array(std::string_view text, bool is_json) {
   ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {text}));
   if (is_json) made.metadata.attributes.set("content_type", "application/json");
@@ -1081,10 +1035,10 @@ ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> 
 ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::string_view name) {
   torch::pickle_value value = from.root();
   if (is_object(value, name)) value = value.element(0);
-  if (const auto truth = value.to_bool()) return scalar_array(*truth, "bool");
-  if (const auto number = value.to_int64()) return scalar_array(*number, "int");
-  if (const auto number = value.to_uint64()) return scalar_array(*number, "int");
-  if (const auto number = value.to_double()) return scalar_array(*number, "float");
+  if (auto number = torch::detail::read_number(value)) {
+    ZARRPOINT_TRY(document, document_of(number->metadata));
+    return value_array{std::move(document), std::move(number->chunk), 0};
+  }
   if (const std::string* const text = value.if_string()) return text_array(*text, false);
   if (torch::is_tensor(value)) return stored_tensor(from, value);
   if (auto numpy = torch::detail::read_numpy(value)) {

@@ -58,14 +58,21 @@ ZARRPOINT_INLINE bool read_numpy_dtype(const pickle_value& value, numpy_array& o
   return true;
 }
 
-ZARRPOINT_INLINE bool read_numpy_shape(const pickle_value& value, dims& out) {
-  if (value.kind() != pickle_kind::tuple || value.element_count() > max_rank) return false;
-  for (std::size_t i = 0; i < value.element_count(); ++i) {
-    const auto extent = value.element(i).to_int64();
-    if (!extent || *extent < 0) return false;
-    out.push_back(*extent);
+ZARRPOINT_INLINE result<dims> read_extents(const pickle_value& value, std::string_view what) {
+  const bool is_size = value.is_call_of("torch", "Size") && value.arguments().element_count() == 1;
+  const pickle_value extents = is_size ? value.arguments().element(0) : value;
+  if (extents.kind() != pickle_kind::tuple && extents.kind() != pickle_kind::list)
+    return error{errc::corrupt, std::string(what) + " is not a tuple"};
+  if (extents.element_count() > max_rank)
+    return error{errc::unsupported, "rank " + std::to_string(extents.element_count())};
+  dims out;
+  for (std::size_t i = 0; i < extents.element_count(); ++i) {
+    const auto one = extents.element(i).to_int64();
+    if (!one || *one < 0)
+      return error{errc::corrupt, std::string(what) + " must hold integers of 0 or more"};
+    out.push_back(*one);
   }
-  return true;
+  return out;
 }
 
 ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value,
@@ -79,7 +86,9 @@ ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value
   } else if (is_numpy_call(value, "multiarray", "_reconstruct")) {
     if (value.state_count() != 1 || value.state(0).element_count() != 5) return std::nullopt;
     const pickle_value state = value.state(0);  // version, shape, dtype, is_fortran, elements
-    if (!read_numpy_shape(state.element(1), out.spec.shape)) return std::nullopt;
+    const auto shape = read_extents(state.element(1), "its shape");
+    if (!shape) return std::nullopt;
+    out.spec.shape = *shape;
     if (!read_numpy_dtype(state.element(2), out)) return std::nullopt;
     out.column_major = state.element(3).to_bool().value_or(false);
     elements = state.element(4);
@@ -87,7 +96,9 @@ ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value
     const pickle_value arguments = value.arguments();  // elements, dtype, shape, order
     if (arguments.element_count() != 4) return std::nullopt;
     if (!read_numpy_dtype(arguments.element(1), out)) return std::nullopt;
-    if (!read_numpy_shape(arguments.element(2), out.spec.shape)) return std::nullopt;
+    const auto shape = read_extents(arguments.element(2), "its shape");
+    if (!shape) return std::nullopt;
+    out.spec.shape = *shape;
     const std::string* order = arguments.element(3).if_string();
     out.column_major = order != nullptr && *order == "F";
     elements = arguments.element(0);
@@ -118,6 +129,21 @@ ZARRPOINT_INLINE std::optional<numpy_array> read_numpy(const pickle_value& value
     out.elements = std::move(rows);
   }
   return out;
+}
+
+ZARRPOINT_INLINE std::optional<number_array> read_number(const pickle_value& value) {
+  const auto as = [](auto number, std::string_view python_type) {
+    number_array out{zarrpoint::detail::raw_array({dtype_of<decltype(number)>, {}}), {}};
+    out.metadata.attributes.set("python_type", python_type);
+    const bytes_view bytes = std::as_bytes(std::span(&number, 1));
+    out.chunk.assign(bytes.begin(), bytes.end());
+    return std::optional(std::move(out));
+  };
+  if (const auto truth = value.to_bool()) return as(*truth, "bool");
+  if (const auto number = value.to_int64()) return as(*number, "int");
+  if (const auto number = value.to_uint64()) return as(*number, "int");
+  if (const auto number = value.to_double()) return as(*number, "float");
+  return std::nullopt;
 }
 
 ZARRPOINT_INLINE std::optional<node> number_of(const numpy_array& of) {

@@ -34,22 +34,6 @@ ZARRPOINT_INLINE error tensor_corrupt(std::string what) {
   return {errc::corrupt, "tensor: " + std::move(what)};
 }
 
-/// A tuple of integers from 0.
-ZARRPOINT_INLINE result<dims> read_torch_dims(const pickle_value& value, const char* what) {
-  dims out;
-  if (value.kind() != pickle_kind::tuple && value.kind() != pickle_kind::list)
-    return tensor_corrupt(std::string("its ") + what + " is not a tuple");
-  if (value.element_count() > max_rank)
-    return error{errc::unsupported, "tensor of rank " + std::to_string(value.element_count())};
-  for (std::size_t i = 0; i < value.element_count(); ++i) {
-    const auto one = value.element(i).to_int64();
-    if (!one || *one < 0)
-      return tensor_corrupt(std::string("its ") + what + " must hold integers of 0 or more");
-    out.push_back(*one);
-  }
-  return out;
-}
-
 ZARRPOINT_INLINE std::optional<storage_id> storage_id_of(const pickle_value& value) {
   if (value.kind() != pickle_kind::persistent) return std::nullopt;
   const pickle_value id = value.element(0);
@@ -265,8 +249,8 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value) 
   ZARRPOINT_CHECK(detail::read_torch_storage(arguments.element(0), out));
   const auto offset = arguments.element(1).to_uint64();
   if (!offset) return detail::tensor_corrupt("it has no offset");
-  ZARRPOINT_TRY(shape, detail::read_torch_dims(arguments.element(2), "shape"));
-  ZARRPOINT_TRY(strides, detail::read_torch_dims(arguments.element(3), "stride"));
+  ZARRPOINT_TRY(shape, detail::read_extents(arguments.element(2), "its shape").at("tensor"));
+  ZARRPOINT_TRY(strides, detail::read_extents(arguments.element(3), "its stride").at("tensor"));
   if (strides.rank() != shape.rank())
     return detail::tensor_corrupt("its shape and its strides differ in rank");
   out.spec.shape = shape;
@@ -1073,7 +1057,7 @@ class archive_walk {
     const std::size_t count = given.element_count();
     v0::detail::unread_entry out{global_name(call.function), why, {}};
     const auto shape = [&](std::size_t i) {
-      if (i < count) read_numpy_shape(given.element(i), out.shape);
+      if (i < count) out.shape = read_extents(given.element(i), "shape").value_or(dims());
     };
     const auto type = [&](std::size_t i) {
       if (i < count && given.element(i).kind() == pickle_kind::global)
@@ -1096,7 +1080,8 @@ class archive_walk {
           out.type = *text;
       const pickle_value data = given.element(1);  // indices, one list or two; values; size
       const std::size_t at = out.type == "torch.sparse_coo" ? 2 : 3;
-      if (at < data.element_count()) read_shape(data.element(at), out.shape);
+      if (at < data.element_count())
+        out.shape = read_extents(data.element(at), "shape").value_or(dims());
       out.reason = "it is sparse; its indices and its values are not read";
     } else if (call.is_of("_rebuild_nested_tensor")) {
       out.type = "torch.nested";
@@ -1124,23 +1109,6 @@ class archive_walk {
     return out;
   }
 
-  /// A shape is a tuple, or a call of `torch.Size` with one.
-  static void read_shape(const pickle_value& value, dims& out) {
-    const bool is_size =
-        value.is_call_of("torch", "Size") && value.arguments().element_count() == 1;
-    read_numpy_shape(is_size ? value.arguments().element(0) : value, out);
-  }
-
-  template <class T>
-  result<void> add_number(T value, const std::string& name) {
-    const bytes_view bytes = std::as_bytes(std::span<const T, 1>(&value, 1));
-    array_metadata as = v0::detail::raw_array({dtype_of<T>, {}});
-    as.attributes.set("python_type", std::is_same_v<T, bool>     ? "bool"
-                                     : std::is_same_v<T, double> ? "float"
-                                                                 : "int");
-    return to_.add(name, as, std::vector<std::byte>(bytes.begin(), bytes.end()));
-  }
-
   static result<std::unique_ptr<blob>> open_text(result<node> document, std::string called) {
     if (!document) return failed_blob(std::move(document).failure(), std::move(called));
     const std::string text = dump_json(*document);
@@ -1166,10 +1134,8 @@ class archive_walk {
 
   /// A value that is not an array: a number, a text, or anything else as the text of its document.
   result<void> add_document(const pickle_value& value, const std::string& name) {
-    if (const auto truth = value.to_bool()) return add_number(*truth, name);
-    if (const auto number = value.to_int64()) return add_number(*number, name);
-    if (const auto number = value.to_uint64()) return add_number(*number, name);
-    if (const auto number = value.to_double()) return add_number(*number, name);
+    if (auto number = read_number(value))
+      return to_.add(name, number->metadata, std::move(number->chunk));
     if (value.kind() == pickle_kind::call && is_numpy_call(value, "multiarray", "scalar")) {
       ZARRPOINT_TRY(spec, numpy_spec(value));
       if (spec) return add_numpy(value, value, name);

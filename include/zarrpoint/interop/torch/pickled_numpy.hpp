@@ -3,8 +3,10 @@
 #pragma once
 
 #include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
+#include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +29,17 @@ struct numpy_array {
 /// Whether a name is one of numpy's, which moved its modules between versions 1 and 2.
 bool is_numpy_call(const pickle_value& value, std::string_view module, std::string_view name);
 
-/// A tuple of integers from 0; false for others.
-bool read_numpy_shape(const pickle_value& value, dims& out);
+/// A shape, or strides: a tuple or list of integers from 0, or a `torch.Size` of one. Errors:
+/// `corrupt`, calling it `what`; `unsupported` for a rank that is too high.
+result<dims> read_extents(const pickle_value& value, std::string_view what);
+
+/// A number or truth value of Python as an array of rank 0, which has its class for an attribute,
+/// so that it is told from a tensor of rank 0; nothing for other values.
+struct number_array {
+  array_metadata metadata;
+  std::vector<std::byte> chunk;
+};
+std::optional<number_array> read_number(const pickle_value& value);
 
 /// An array, or a scalar, of numbers; nothing for other values, and where its bytes are not as many
 /// as it says. `copied` is told how many bytes it had to look at, also for nothing.
