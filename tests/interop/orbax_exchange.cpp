@@ -14,7 +14,6 @@
 // orbax_exchange read FOLDER: prints the name, type, shape and bytes of every leaf, as JSON.
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/orbax.hpp>
-#include <zarrpoint/orbax_group_save.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 

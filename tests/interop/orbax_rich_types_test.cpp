@@ -6,7 +6,6 @@
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>

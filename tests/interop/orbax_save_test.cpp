@@ -13,7 +13,6 @@
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
 #include <zarrpoint/members.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -538,7 +537,7 @@ TEST_CASE("orbax save: trees that are none") {
   };
   refused({}, "without leaves");
   refused({{"a", w}, {"a", w}}, "two leaves have the path \"a\"");
-  refused({{{"a", 0}, w}, {{"a", "0"}, w}}, "key of a dict");
+  refused({{{"a", 0}, w}, {{"a", "0"}, w}}, "two leaves have the path \"a/0\"");
   refused({{"a", w}, {"a/b", w}}, "\"a\" cannot be a leaf");
   refused({{"a", empty_value::none}, {"a/b", w}}, "\"a\" cannot be a leaf");
   refused({{tree_path(), w}, {"a", w}}, "\"\" cannot be a leaf");

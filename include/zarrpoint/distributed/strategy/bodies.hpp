@@ -212,12 +212,15 @@ ZARRPOINT_INLINE const object_digest* receipt_check::find(const std::string& nam
   return last.digests == nullptr ? nullptr : last.digests->find(name);
 }
 
-ZARRPOINT_INLINE result<void> cell_job::write_to(const zarrpoint::array& to,
-                                                 write_options options) const {
+ZARRPOINT_INLINE result<void> cell_job::write_to(const zarrpoint::array& to, write_options options,
+                                                 pin_times* pinned) const {
   options.collected = &digests;
   if (cell.source) {
     ZARRPOINT_TRY(elements, cell.source(how));
-    return to.write(cell.part, *elements, options);
+    if (pinned != nullptr) pinned->note(*elements);
+    ZARRPOINT_CHECK(to.write(cell.part, *elements, options));
+    if (pinned != nullptr) pinned->note(*elements);
+    return {};
   }
   ZARRPOINT_TRY(elements, cell.stage(how.scratch->resource()));
   return to.write(cell.part, elements.view, options);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
@@ -90,6 +91,8 @@ result<digests_of_arrays> read_receipts(const save_receipts& all, bool may_be_ab
   return out;
 }
 
+class pin_times;
+
 /// A cell to write, how, and where its digest goes.
 struct cell_job {
   const planned_array& array;
@@ -98,11 +101,14 @@ struct cell_job {
   chunk_digests& digests;
 
   /// Writes the elements to the cell's place: from the host, or as they come from a device.
-  result<void> write_to(const zarrpoint::array& to, write_options options) const;
+  /// `pinned`: where it is noted what memory was pinned for it; or null.
+  result<void> write_to(const zarrpoint::array& to, write_options options,
+                        pin_times* pinned = nullptr) const;
 };
 
 /// Calls `write(const cell_job&)` for each cell of a process, as the executor of `given` does; what
-/// it says of its progress goes there. The digests of all.
+/// it says of its progress goes there. Where memory does not suffice for several, some are written
+/// again, one after another. The digests of all.
 template <class F>
 result<digests_of_arrays> write_cells(const context& given, const shard_writes& mine,
                                       const F& write) {
@@ -134,7 +140,11 @@ result<digests_of_arrays> write_cells(const context& given, const shard_writes& 
     out[key].merge(own);
     return {};
   };
-  ZARRPOINT_CHECK(parallel_for(how.executor, steps.size(), run, {.stop = how.stop}));
+  memory_bound_for cells(how.executor, steps.size(), {.stop = how.stop});
+  ZARRPOINT_CHECK(cells.run(run, [&](std::size_t refused) {
+    if (how.scratch != nullptr) how.scratch->drop_idle();
+    return std::optional(refused);
+  }));
   return out;
 }
 

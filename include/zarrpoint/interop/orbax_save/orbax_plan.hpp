@@ -28,17 +28,17 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 /// One leaf of the tree.
 struct planned_item {
   tree_leaf told;
-  std::size_t source = 0;                     ///< which of the described leaves it is
-  std::string text{};                         ///< of a "string"
-  std::optional<std::size_t> array{};         ///< which of `tree_plan::arrays` it is
-  const orbax::sharding* sharding = nullptr;  ///< of a "jax.Array", if it is known
-  std::string random_key{};                   ///< see `tree_item`
+  std::size_t source = 0;              ///< which of the described leaves it is
+  std::string text{};                  ///< of a "string"
+  std::optional<std::size_t> array{};  ///< which of `tree_plan::arrays` it is
+  std::string random_key{};            ///< see `tree_item`
 };
 
 /// All of it.
 struct tree_plan {
   std::vector<planned_item> items;               ///< in the order in which JAX flattens a tree
   std::vector<v0::detail::planned_leaf> arrays;  ///< their values are still to be told
+  std::string shardings;                         ///< `_sharding`; empty where no array has one
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
 };

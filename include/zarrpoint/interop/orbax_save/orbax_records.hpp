@@ -27,9 +27,6 @@ std::string python_tuple(const std::vector<tree_key>& path);
 /// `_METADATA`.
 std::string tree_record(const tree_plan& plan, const save_tree_options& options);
 
-/// `_sharding`; empty where no array has one.
-std::string sharding_record(const tree_plan& plan);
-
 /// A sharding as its JSON. Null for types that have none.
 node sharding_node(const sharding& of);
 

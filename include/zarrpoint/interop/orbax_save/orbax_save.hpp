@@ -6,13 +6,20 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/distributed/communicate/communicator.hpp>
+#include <zarrpoint/distributed/save/save_protocol.hpp>
+#include <zarrpoint/distributed/save/save_queue.hpp>
+#include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
+#include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
@@ -52,5 +59,77 @@ result<save_report> save_as(const format& as, const save_request& what);
 pending<save_report> save_async(location where, std::vector<tree_item> items,
                                 save_tree_options options = {},
                                 const context& how = default_context());
+
+/// What one process has of a tree: shards, and values that are whole.
+struct tree_part {
+  std::span<const sharded_tensor> shards{};
+  std::span<const tree_item> leaves{};
+};
+
+/// `save` by many processes, with the files that Orbax's processes write; all call it. Each gives
+/// the shards that it has, and values that are whole. Of a box that several have, the one stores it
+/// that has the fewest bytes to store, and a number the lowest rank. With OCDBT each writes to
+/// `ocdbt.process_<rank>` and rank 0 makes one database of them without copying a value; without,
+/// each writes its own chunks, and rank 0 the documents. No box begins inside a chunk, so that no
+/// two processes write to one. All give the same options. Those that tell where and what the tree
+/// is are compared (`zarr_format`, `ocdbt`, `step`, `item`, `arrays`, `rich_types`); of `rules`,
+/// `shardings` and metadata what rank 0 gives counts. The directory must be one for all. The report
+/// is the same for all, but for its seconds, of which single leaves have none.
+///
+/// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
+/// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all
+/// processes, for two shards at one path, for options that differ, and for rules whose chunks have
+/// elements of two boxes; `unsupported` for flat pieces of shards, and for several processes whose
+/// target is not a directory; `outcome_unknown` where a process cannot know whether rank 0 has
+/// committed.
+result<save_report> save(const location& where, const any_communicator& ranks,
+                         std::span<const sharded_tensor> shards,
+                         std::span<const tree_item> leaves = {},
+                         const save_tree_options& options = {},
+                         const context& how = default_context());
+
+namespace detail {
+class save_format;
+}  // namespace detail
+
+/// Saves by many processes that go on in the background, in order: `schedule` returns when
+/// everything is staged, the executor of the context writes, and `finalize` commits what is
+/// written. Both are collective, since a commit needs all processes: call them in the same order
+/// everywhere.
+///
+/// A queue that is destroyed waits for its own writes and commits nothing; what rank 0 staged is
+/// removed.
+class async_saves {
+ public:
+  explicit async_saves(any_communicator ranks, const context& how = default_context())
+      : ranks_(std::move(ranks)), how_(how), queue_(ranks_, how_.executor) {}
+
+  /// What a process does when a save is committed, such as to note its step or to remove an older
+  /// one.
+  using finalizer = std::function<result<void>(const save_report&)>;
+
+  /// Plans and stages a save, and has it written. The tensors may be changed afterwards.
+  /// `when_committed` is called by `finalize` on this process, once, if all processes know that the
+  /// checkpoint is there; the others may have another one, or none. Errors: those of the save by
+  /// many processes up to there, the same on all.
+  result<void> schedule(const location& where, const tree_part& mine,
+                        const save_tree_options& options = {}, finalizer when_committed = {});
+
+  /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
+  /// them. What a process did not get written is an error on all, and the checkpoint that was there
+  /// before stays; later saves go on. `save_report::blocked_seconds` are those of `schedule`.
+  /// Errors: the first of the failures, after all were finalized; `invalid_argument` where
+  /// processes have scheduled different numbers of saves; that of a `when_committed`, on its
+  /// process alone: the checkpoint stays.
+  result<std::vector<save_report>> finalize(bool wait = true);
+
+  /// How many saves are scheduled and not yet finalized.
+  std::size_t unfinalized() const noexcept { return queue_.size(); }
+
+ private:
+  any_communicator ranks_;
+  context how_;
+  v0::detail::save_queue<v0::detail::collective_save<detail::save_format>, save_report> queue_;
+};
 
 }}}  // namespace zarrpoint::v0::orbax

@@ -10,13 +10,18 @@
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace orbax {
+namespace zarrpoint { inline namespace v0 {
+
+class plan_cache;
+
+namespace orbax {
 
 /// What Orbax makes of an array when it is not told what to make.
 enum class array_kind : std::uint8_t {
@@ -93,8 +98,11 @@ struct save_tree_options {
   std::string item{};
   /// What is saved with the tree, in the same step; of many processes rank 0's.
   extra_items extras{};
+  /// Keeps the plan, as `group_save_options::plans`; step and user's metadata may differ.
+  std::shared_ptr<plan_cache> plans{};
   /// Files and nodes of the database. With Orbax's own values for the rest.
   ocdbt_write_options database{};
 };
 
-}}}  // namespace zarrpoint::v0::orbax
+}  // namespace orbax
+}}  // namespace zarrpoint::v0

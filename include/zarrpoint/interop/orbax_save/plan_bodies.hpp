@@ -632,10 +632,28 @@ class tree_planner {
       if (!used_.contains(name))
         return bad_tree("a sharding is given for " + v0::detail::in_quotes(name) +
                         ", which is not an array of the tree");
+    write_shardings();
     return std::move(plan_);
   }
 
  private:
+  void write_shardings() {
+    node::object out;
+    for (const planned_item& item : plan_.items) {
+      if (item.told.value_type != "jax.Array") continue;
+      const auto at = shardings_.find(item.told.name);
+      const node told = at != shardings_.end() ? sharding_node(*at->second) : node();
+      std::string name = v0::detail::to_base64(as_bytes(item.told.storage));
+      std::replace(name.begin(), name.end(), '+', '-');
+      std::replace(name.begin(), name.end(), '/', '_');
+      // Where there is a file, Orbax looks for each of these arrays in it.
+      out.push_back({std::move(name), told.is_null() ? std::string() : dump_json(told)});
+    }
+    const auto is_told = [](const node::member& one) { return one.value != node(std::string()); };
+    if (std::any_of(out.begin(), out.end(), is_told))
+      plan_.shardings = dump_json(node(std::move(out)));
+  }
+
   result<void> check_options() {
     if (options_.zarr_format != 2 && options_.zarr_format != 3)
       return bad_tree("zarr_format " + std::to_string(options_.zarr_format) +
@@ -688,8 +706,8 @@ class tree_planner {
     if (!is_known_to_tensorstore(spec.type))
       return error{errc::unsupported, "TensorStore, which Orbax reads with, has no arrays of " +
                                           std::string(to_string(spec.type))};
-    ZARRPOINT_TRY(of_device, find_sharding(item, spec.shape));
-    ZARRPOINT_TRY(type, array_type(of, spec, item.sharding != nullptr, options_.arrays));
+    ZARRPOINT_TRY(of_device, find_sharding(item.told.name, spec.shape));
+    ZARRPOINT_TRY(type, array_type(of, spec, shardings_.contains(item.told.name), options_.arrays));
     item.told.value_type = std::move(type);
     if (!item.random_key.empty() &&
         (spec.type != dtype_kind::uint32 || item.told.value_type != "jax.Array"))
@@ -756,15 +774,14 @@ class tree_planner {
   }
 
   /// Finds the sharding that was given, and what one device has by it.
-  result<std::optional<dims>> find_sharding(planned_item& item, const dims& shape) {
-    const auto at = shardings_.find(item.told.name);
+  result<std::optional<dims>> find_sharding(const std::string& name, const dims& shape) {
+    const auto at = shardings_.find(name);
     if (at == shardings_.end()) return std::optional<dims>();
     const sharding& how = *at->second;
     used_.insert(at->first);
-    item.sharding = &how;
     if (how.type == "SingleDeviceSharding") return std::optional<dims>();
     if (how.type != "NamedSharding") {
-      plan_.warnings.push_back(v0::detail::in_quotes(item.told.name) + ": its sharding, " +
+      plan_.warnings.push_back(v0::detail::in_quotes(name) + ": its sharding, " +
                                v0::detail::in_quotes(how.type) + ", is not stored");
       return std::optional<dims>();
     }
@@ -772,8 +789,8 @@ class tree_planner {
     std::uint64_t cells = 1;  // no more than `device_boxes` has found
     for (const index_t extent : how.mesh.shape) cells *= static_cast<std::uint64_t>(extent);
     if (!how.mesh.devices.empty() && how.mesh.devices.size() != cells)
-      return bad_tree("the sharding of " + v0::detail::in_quotes(item.told.name) +
-                      " has a mesh of " + std::to_string(cells) + " devices and names " +
+      return bad_tree("the sharding of " + v0::detail::in_quotes(name) + " has a mesh of " +
+                      std::to_string(cells) + " devices and names " +
                       std::to_string(how.mesh.devices.size()));
     if (boxes.empty() || std::count(shape.begin(), shape.end(), 0) != 0)
       return std::optional<dims>();
@@ -882,22 +899,6 @@ ZARRPOINT_INLINE node sharding_node(const sharding& of) {
   if (!of.mesh.devices.empty())
     out.push_back({"device_mesh", node::object{{"mesh", device_grid(of.mesh, 0, at)}}});
   return out;
-}
-
-ZARRPOINT_INLINE std::string sharding_record(const tree_plan& plan) {
-  node::object out;
-  bool any = false;
-  for (const planned_item& item : plan.items) {
-    if (item.told.value_type != "jax.Array") continue;
-    const node told = item.sharding != nullptr ? sharding_node(*item.sharding) : node();
-    any = any || !told.is_null();
-    std::string name = v0::detail::to_base64(as_bytes(item.told.storage));
-    std::replace(name.begin(), name.end(), '+', '-');
-    std::replace(name.begin(), name.end(), '/', '_');
-    // Where there is a file, Orbax looks for each of these arrays in it.
-    out.push_back({std::move(name), told.is_null() ? std::string() : dump_json(told)});
-  }
-  return any ? dump_json(node(std::move(out))) : std::string();
 }
 
 ZARRPOINT_INLINE std::string array_record(const tree_plan& plan) {

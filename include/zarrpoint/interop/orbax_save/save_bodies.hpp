@@ -14,23 +14,16 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
-#include <zarrpoint/distributed/communicate/collectives.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
-#include <zarrpoint/distributed/save/plan_message.hpp>
-#include <zarrpoint/distributed/save/staged_store.hpp>
-#include <zarrpoint/distributed/strategy/message_budget.hpp>
+#include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_extra_items.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_group_save.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_receipts.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_operation.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_target.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save_format.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
@@ -219,7 +212,7 @@ ZARRPOINT_INLINE result<void> save_root_metadata(const location& root, const nod
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-// --------------------------------------------------------------------------- orbax_save_target.hpp
+// --------------------------------------------------------------------------- orbax_save_format.hpp
 
 ZARRPOINT_INLINE std::uint64_t nanoseconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -227,70 +220,7 @@ ZARRPOINT_INLINE std::uint64_t nanoseconds_now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-/// Adds what a tree of Orbax's in `directory` consists of. `above` is its path, "x/" or empty.
-ZARRPOINT_INLINE result<void> add_tree_paths(const stored_place& directory,
-                                             const std::string& above,
-                                             std::vector<std::string>& to) {
-  ZARRPOINT_TRY(children, directory.store.list(directory.key));
-  for (const list_entry& child : children)
-    if (is_own_name(child.name)) to.push_back(above + child.name);
-  ZARRPOINT_TRY(key, directory.key.child("_METADATA"));
-  ZARRPOINT_TRY(document, get(directory.store, key, std::uint64_t{128} << 20));
-  if (!document) return {};
-  // Of one that cannot be read, arrays in directories stay.
-  const auto tree = read_tree(*document);
-  if (!tree) return {};
-  for (const tree_leaf& leaf : tree->leaves) {
-    if (!leaf.storage.empty()) {
-      to.push_back(above + leaf.storage);
-      continue;
-    }
-    for (const char* name : {"zarr.json", ".zarray", "c", "0"}) to.push_back(above + name);
-  }
-  return {};
-}
-
-ZARRPOINT_INLINE result<v0::detail::own_look> look_for_tree(const stored_place& at, bool is_item) {
-  ZARRPOINT_TRY(is_tree, holds_tree(at));
-  ZARRPOINT_TRY(is_step, holds(at, "_CHECKPOINT_METADATA"));
-  if (is_tree) return v0::detail::own_look{!is_item, "a tree of Orbax, not a step"};
-  if (is_step) return v0::detail::own_look{is_item, "a step of Orbax with items, not a tree"};
-  return v0::detail::own_look{};
-}
-
-/// Looks at what a save would replace. Errors: `already_exists` for what it must not.
-ZARRPOINT_INLINE result<previous_checkpoint> look_at_target(const stored_place& target,
-                                                            const std::string& item,
-                                                            bool overwrite) {
-  previous_checkpoint out;
-  const v0::detail::replace_rule rule{
-      .where = target.store.describe(target.key),
-      .overwrite = overwrite,
-      .name = "an Orbax checkpoint",
-      .kind = v0::detail::directory_kind::orbax,
-      .may_hold = {v0::detail::directory_kind::zarr}};  // a tree of one array
-  ZARRPOINT_TRY(is_there,
-                v0::detail::check_replace(target, rule, look_for_tree(target, !item.empty())));
-  if (!is_there) return out;
-  out.is_there = true;
-  for (const char* own : {"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"})
-    out.paths.emplace_back(own);
-  if (item.empty()) {
-    ZARRPOINT_CHECK(add_tree_paths(target, "", out.paths));
-  } else {
-    ZARRPOINT_TRY(key, target.key.child("_CHECKPOINT_METADATA"));
-    ZARRPOINT_TRY(document, get(target.store, key, std::uint64_t{1} << 20));
-    ZARRPOINT_TRY(facts, read_checkpoint_facts(document ? bytes_view(*document) : bytes_view())
-                             .at(target.store.describe(key)));
-    out.about = std::move(facts);
-    ZARRPOINT_TRY(beneath, target.key.child(item));
-    ZARRPOINT_CHECK(add_tree_paths({target.store, std::move(beneath)}, item + '/', out.paths));
-  }
-  v0::detail::sort_names(out.paths);
-  out.paths.erase(std::unique(out.paths.begin(), out.paths.end()), out.paths.end());
-  return out;
-}
-
+/// The options with what they leave unsaid.
 ZARRPOINT_INLINE save_tree_options with_item(save_tree_options options) {
   if (!options.item.empty()) return options;
   if (options.handler == tree_handler::v1) {
@@ -301,30 +231,7 @@ ZARRPOINT_INLINE save_tree_options with_item(save_tree_options options) {
   return options;
 }
 
-ZARRPOINT_INLINE result<stored_place> place_of(const location& where,
-                                               const save_tree_options& options,
-                                               const context& how) {
-  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(where, options.sync, how.stores));
-  if (v0::detail::location_access::is_path(where) && target.key.is_root())
-    return error{errc::unsupported, "Orbax opens directories only, not files"};
-  if (options.step) {
-    ZARRPOINT_TRY(key, target.key.child(std::to_string(*options.step)));
-    target.key = std::move(key);
-  }
-  return std::move(target);
-}
-
-ZARRPOINT_INLINE result<any_store> item_of(const any_store& store,
-                                           const save_tree_options& options) {
-  if (options.item.empty()) return store;
-  ZARRPOINT_TRY(key, store_key::parse(options.item));
-  return any_store(prefix_store(store, std::move(key)));
-}
-
-ZARRPOINT_INLINE result<store_key> database_of(int process) {
-  return store_key::parse("ocdbt.process_" + std::to_string(process));
-}
-
+/// A file of the tree; none where the text is empty.
 ZARRPOINT_INLINE result<void> put_text(const any_store& store, std::string_view name,
                                        std::string_view text) {
   if (text.empty()) return {};
@@ -332,105 +239,560 @@ ZARRPOINT_INLINE result<void> put_text(const any_store& store, std::string_view 
   return store.put(key, as_bytes(text));
 }
 
-ZARRPOINT_INLINE result<tree_target> tree_target::open(const location& where,
-                                                       const save_tree_options& options,
-                                                       const context& how) {
-  ZARRPOINT_TRY(target, place_of(where, options, how));
-  tree_target out(options, std::move(target));
-  const any_store& store = out.target_.store;
-  if (!store.can_publish() || !store.can_list())
-    return error{errc::unsupported,
-                 out.name_ + ": its store cannot publish a directory in one step"};
-  ZARRPOINT_CHECK(out.look());
-  ZARRPOINT_TRY(staged, v0::detail::stage(out.target_, {.overwrite = options.overwrite,
-                                                        .sync = options.sync,
-                                                        .mark = unfinished_mark}));
-  out.staged_ = std::move(staged);
-  out.store_ = out.staged_->store();
-  ZARRPOINT_TRY(item, item_of(*out.store_, options));
-  out.item_ = std::move(item);
+/// The database that a process of Orbax's has for itself.
+ZARRPOINT_INLINE result<store_key> database_of(int process) {
+  return store_key::parse("ocdbt.process_" + std::to_string(process));
+}
+
+ZARRPOINT_INLINE result<v0::detail::own_look> tree_rules::look(const any_store& root) const {
+  const stored_place at{root, store_key::root()};
+  ZARRPOINT_TRY(is_tree, holds_tree(at));
+  ZARRPOINT_TRY(is_step, holds(at, "_CHECKPOINT_METADATA"));
+  const bool is_item = !options_.item.empty();
+  if (is_tree) return v0::detail::own_look{!is_item, "a tree of Orbax, not a step"};
+  if (is_step) return v0::detail::own_look{is_item, "a step of Orbax with items, not a tree"};
+  return v0::detail::own_look{};
+}
+
+ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> tree_rules::paths_of(
+    const any_store& root) const {
+  std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"};
+  for (extra_handler& extra : extra_handlers(options_)) out.push_back(std::move(extra.item));
+  const std::string above = options_.item.empty() ? "" : options_.item + '/';
+  ZARRPOINT_TRY(key, options_.item.empty() ? store_key::root() : store_key::parse(options_.item));
+  ZARRPOINT_TRY(children, root.list(key));
+  for (const list_entry& child : children)
+    if (is_own_name(child.name)) out.push_back(above + child.name);
+  ZARRPOINT_TRY(document_key, key.child("_METADATA"));
+  ZARRPOINT_TRY(document, get(root, document_key, std::uint64_t{128} << 20));
+  // Of a tree that cannot be read, arrays in directories stay.
+  std::vector<tree_leaf> leaves;
+  if (document)
+    if (auto tree = read_tree(*document)) leaves = std::move(tree->leaves);
+  for (const tree_leaf& leaf : leaves) {
+    if (!leaf.storage.empty()) {
+      out.push_back(above + leaf.storage);
+      continue;
+    }
+    for (const char* name : {"zarr.json", ".zarray", "c", "0"}) out.push_back(above + name);
+  }
+  v0::detail::sort_names(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return std::optional(std::move(out));
+}
+
+ZARRPOINT_INLINE save_format::save_format(const v0::detail::save_group& group,
+                                          const location& where, const tree_part& mine,
+                                          const save_tree_options& options,
+                                          std::shared_ptr<staged_tree> staged)
+    : group_(group),
+      target_(where),
+      given_(mine),
+      options_(with_item(options)),
+      early_(std::move(staged)) {}
+
+ZARRPOINT_INLINE result<void> save_format::find_target() {
+  ZARRPOINT_TRY(target,
+                v0::detail::location_access::to_write(target_, options_.sync, group_.how.stores));
+  if (v0::detail::location_access::is_path(target_) && target.key.is_root())
+    return error{errc::unsupported, "Orbax opens directories only, not files"};
+  if (options_.step) {
+    ZARRPOINT_TRY(key, target.key.child(std::to_string(*options_.step)));
+    target.key = std::move(key);
+  }
+  target_ = location(target.store, target.key);
+  return {};
+}
+
+/// What all processes must have the same of, but for the step: where the tree is, and what it is.
+/// The rest only rank 0 uses, or each for itself.
+ZARRPOINT_INLINE std::string save_format::plan_kind() const {
+  v0::detail::wire_writer to;
+  to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.zarr_format)));
+  to.flag(options_.ocdbt);
+  to.text(options_.item);
+  to.number(static_cast<std::uint64_t>(options_.arrays));
+  to.bytes(encode_containers(options_.rich_types));
+  return std::string(as_text(std::move(to).take()));
+}
+
+ZARRPOINT_INLINE result<void> save_format::prepare() {
+  shared_ = (options_.step ? std::to_string(*options_.step) : std::string("no")) + plan_kind();
+  return {};
+}
+
+ZARRPOINT_INLINE result<described_leaf> save_format::describe_shard(
+    const sharded_tensor& shard) const {
+  ZARRPOINT_CHECK(shard.validate());
+  const shard_metadata& of = shard.metadata();
+  if (!shard.has_data()) return bad_tree("its shard has no value");
+  if (of.range)
+    return error{errc::unsupported, "its shard is a flat piece, " + to_string(*of.range) +
+                                        ", and Orbax has a place for boxes of an array only"};
+  described_leaf out;
+  const auto known = paths_.find(of.key);
+  out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();
+  out.spec = {of.type, of.global_shape};
+  out.at = of.global_box();
+  out.shard_key = of.key;
   return out;
 }
 
-ZARRPOINT_INLINE result<void> tree_target::look() {
-  ZARRPOINT_TRY(old, look_at_target(target_, options_->item, options_->overwrite));
-  if (old.is_there)
-    for (extra_handler& extra : extra_handlers(*options_))
-      old.paths.push_back(std::move(extra.item));
-  v0::detail::sort_names(old.paths);
-  old_ = std::move(old);
+/// Where the elements of a leaf come from. `early`: null, or its copy from a device.
+ZARRPOINT_INLINE cell_write source_of(const leaf& value, const box& part,
+                                      const std::shared_ptr<v0::detail::staged_leaf>& early) {
+  cell_write out;
+  out.part = part;
+  if (value.host_accessible() || early == nullptr) {
+    out.stage = [value](memory_resource& into) { return value.stage(into); };
+    if (!value.host_accessible())
+      out.source = [value](const context& with) {
+        return value.source(v0::detail::source_options_of(with));
+      };
+  } else if (early->in_host) {
+    out.stage = [early](memory_resource&) -> result<staged> {
+      return staged{early->in_host->view, {}};
+    };
+  } else {
+    out.source = [early](const context&) -> result<std::unique_ptr<element_source>> {
+      if (early->on_device == nullptr)
+        return error{errc::resource_limit, "its copy on the device was read, and is not there"};
+      return std::move(early->on_device);
+    };
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
+  staged_tree own;
+  if (early_ != nullptr) {
+    own = std::move(*early_);
+  } else {
+    ZARRPOINT_TRY(described, describe_items(given_.leaves));
+    own.described = std::move(described);
+  }
+  mine_ = std::move(own.described.leaves);
+  report_.pin_seconds = own.early.pin_seconds;
+  early_warnings_ = std::move(own.early.warnings);
+  for (const auto& [name, path] : options_.paths)
+    if (!paths_.emplace(name, &path).second)
+      return bad_tree("save_tree_options::paths has two paths for " + v0::detail::in_quotes(name));
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < mine_.size(); ++i) {
+    if (!names.insert(mine_[i].name()).second)
+      return bad_tree("two leaves have the path " + v0::detail::in_quotes(mine_[i].name()));
+    std::shared_ptr<v0::detail::staged_leaf> early;
+    if (!own.early.leaves.empty())
+      early = v0::detail::make_counted<v0::detail::staged_leaf>(std::move(own.early.leaves[i]));
+    sources_.push_back(mine_[i].is_array() ? source_of(*own.described.values[i], mine_[i].at, early)
+                                           : cell_write{});
+  }
+  for (const sharded_tensor& shard : given_.shards) {
+    ZARRPOINT_TRY(leaf, describe_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
+    if (names.contains(leaf.name()))
+      return bad_tree("two leaves have the path " + v0::detail::in_quotes(leaf.name()));
+    cell_write& source = sources_.emplace_back();
+    source.part = leaf.at;
+    source.stage = [shard, at = leaf.at](memory_resource& into) {
+      return v0::detail::stage_part(shard, at, into);
+    };
+    if (!shard.host_accessible())
+      source.source = [shard, at = leaf.at](const context& with) {
+        return shard.source(with, &at);
+      };
+    mine_.push_back(std::move(leaf));
+  }
+  v0::detail::wire_writer to;
+  to.flag(differs);
+  if (differs) to.text(shared_);
+  to.bytes(encode_leaves(mine_));
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<message> described) {
+  std::vector<std::vector<described_leaf>> all;
+  for (std::size_t rank = 0; rank < described.size(); ++rank) {
+    const auto decode = [&]() -> result<std::vector<described_leaf>> {
+      v0::detail::wire_reader from(described[rank]);
+      const bool differs = from.flag() && from.text() != shared_;
+      const bytes_view leaves = from.bytes();
+      ZARRPOINT_CHECK(from.finish());
+      if (differs)
+        return bad_tree(
+            "it has other options than rank 0: zarr_format, ocdbt, step, item, arrays and "
+            "rich_types must be the same");
+      return decode_leaves(leaves);
+    };
+    ZARRPOINT_TRY(decoded, decode().at("the description of rank " + std::to_string(rank)));
+    all.push_back(std::move(decoded));
+    described[rank] = message();
+  }
+  group_tree_plan made;
+  ZARRPOINT_TRY(shared, share_tree(all));
+  made.shared = std::move(shared);
+  ZARRPOINT_CHECK(check_paths(made.shared));
+  ZARRPOINT_TRY(planned, plan_tree({made.shared.leaves, made.shared.cuts}, options_));
+  made.plan = std::move(planned);
+  ZARRPOINT_CHECK(check_chunks(made.plan));
+  plan_ = v0::detail::make_counted<const group_tree_plan>(std::move(made));
+  ZARRPOINT_CHECK(open_place());
+  return parts();
+}
+
+ZARRPOINT_INLINE result<void> save_format::check_paths(const shared_tree& shared) const {
+  if (options_.paths.empty()) return {};
+  std::set<std::string> keys;
+  for (const described_leaf& leaf : shared.leaves)
+    if (leaf.shard_key) keys.insert(*leaf.shard_key);
+  for (const auto& [name, path] : options_.paths)
+    if (!keys.contains(name))
+      return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
+                      ", and no process has a shard of that key");
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_format::check_chunks(const tree_plan& plan) const {
+  for (const planned_item& item : plan.items) {
+    if (!item.array) continue;
+    const array_metadata& metadata = plan.arrays[*item.array].metadata();
+    dims counts = metadata.shape;
+    for (std::size_t d = 0; d < counts.rank(); ++d)
+      counts[d] = ceil_div(counts[d], metadata.chunk_shape[d]);
+    const auto count = element_count(counts);
+    if (!count || static_cast<std::uint64_t>(*count) > group_.how.limit.max_chunks)
+      return error{errc::resource_limit, "the leaf " + v0::detail::in_quotes(item.told.name) +
+                                             " would be more objects than " +
+                                             std::to_string(group_.how.limit.max_chunks) +
+                                             ", each of shape " + to_string(metadata.chunk_shape)};
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_format::open_place() {
+  report_.warnings = plan_->plan.warnings;
+  report_.warnings.insert(report_.warnings.end(), early_warnings_.begin(), early_warnings_.end());
+  ZARRPOINT_CHECK(find_target());
+  ZARRPOINT_TRY(target, v0::detail::location_access::to_write(target_));
+  if (!target.store.can_publish() || !target.store.can_list())
+    return error{errc::unsupported,
+                 target_.name() + ": its store cannot publish a directory in one step"};
+  ZARRPOINT_CHECK(place_.open());
+  if (!is_alone() && place_.staged_name().empty())
+    return error{errc::unsupported, "several processes can save to a directory only"};
+  return look();
+}
+
+ZARRPOINT_INLINE result<void> save_format::look() {
   const auto begin_time = about_.begin_time;
   about_ = {};
-  if (options_->item.empty()) {
-    about_.item_handlers = std::string(handler_name(options_->handler));
+  if (options_.item.empty()) {
+    about_.item_handlers = std::string(handler_name(options_.handler));
   } else {
-    about_ = std::move(old_.about);
+    ZARRPOINT_TRY(target, v0::detail::location_access::to_write(target_));
+    ZARRPOINT_TRY(key, target.key.child("_CHECKPOINT_METADATA"));
+    ZARRPOINT_TRY(document, get(target.store, key, std::uint64_t{1} << 20));
+    if (document) {
+      ZARRPOINT_TRY(facts, read_checkpoint_facts(*document).at(target.store.describe(key)));
+      about_ = std::move(facts);
+    }
     if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
-    about_.item_handlers.set(options_->item, std::string(handler_name(options_->handler)));
-    for (extra_handler& extra : extra_handlers(*options_))
+    about_.item_handlers.set(options_.item, std::string(handler_name(options_.handler)));
+    for (extra_handler& extra : extra_handlers(options_))
       about_.item_handlers.set(extra.item, std::move(extra.handler));
     for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
       if (one->if_object() == nullptr) *one = node();
   }
-  if (!options_->step_metadata.is_null()) about_.custom_metadata = options_->step_metadata;
+  if (!options_.step_metadata.is_null()) about_.custom_metadata = options_.step_metadata;
   if (!about_.begin_time) about_.begin_time = begin_time ? begin_time : nanoseconds_now();
   return {};
 }
 
-ZARRPOINT_INLINE result<void> tree_target::merge(std::span<const store_key> databases) const {
-  return ocdbt_merge(*item_, store_key::root(), databases, options_->database)
-      .transform([](const auto&) {});
+ZARRPOINT_INLINE result<std::vector<message>> save_format::parts() const {
+  const tree_plan& plan = plan_->plan;
+  std::vector<std::size_t> array_of(plan_->shared.leaves.size());
+  for (const planned_item& item : plan.items)
+    if (item.array) array_of[item.source] = *item.array;
+  std::vector<std::string> documents;
+  for (const v0::detail::planned_leaf& array : plan.arrays) {
+    if (is_alone()) break;
+    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata()));
+    documents.push_back(dump_json(document, json_style::compact));
+  }
+  const std::string record = array_record(plan);
+  std::vector<message> out;
+  for (const std::vector<shared_part>& parts : plan_->shared.parts) {
+    const bool has_plan = out.empty();  // rank 0
+    v0::detail::wire_writer to;
+    to.text(record);
+    to.number(parts.size());
+    std::set<std::size_t> told;
+    for (const shared_part& part : parts) {
+      const std::size_t number = array_of[part.leaf];
+      to.number(part.place);
+      to.number(number);
+      if (!has_plan && told.insert(number).second) to.text(documents[number]);
+    }
+    out.push_back(std::move(to).take());
+  }
+  return out;
 }
 
-ZARRPOINT_INLINE result<void> tree_target::put_records(const tree_plan& plan) {
-  const std::string done = "Checkpoint commit was successful to " + name_;
-  ZARRPOINT_CHECK(put_text(*item_, "_strings.json", text_record(plan)));
-  ZARRPOINT_CHECK(put_text(*item_, "_sharding", sharding_record(plan)));
-  ZARRPOINT_CHECK(put_text(*item_, "_METADATA", tree_record(plan, *options_)));
-  if (!options_->item.empty())
-    ZARRPOINT_CHECK(put_text(*item_, "commit_success.txt", done + '/' + options_->item));
-  ZARRPOINT_TRY(extras, extra_files(*options_));
+ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
+  part_ = message(part.begin(), part.end());
+  v0::detail::wire_reader from(part);
+  record_ = from.text();
+  std::map<std::uint64_t, std::size_t> known;  // the arrays of `writes_`
+  const error wrong{errc::corrupt, "what rank 0 planned is cut off, or of other leaves"};
+  for (std::size_t n = from.count(2); n > 0 && !from.failed(); --n) {
+    const auto place = static_cast<std::size_t>(from.number());
+    const std::uint64_t number = from.number();
+    if (from.failed() || place >= mine_.size() || !mine_[place].is_array()) return wrong;
+    const auto [at, is_new] = known.try_emplace(number, writes_.arrays.size());
+    if (is_new) {
+      stored_array& made = arrays_.emplace_back();
+      if (is_root()) {
+        made.metadata = plan_->plan.arrays[static_cast<std::size_t>(number)].metadata();
+      } else {
+        const std::string text = from.text();
+        if (from.failed()) return wrong;
+        ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
+        auto parsed = options_.zarr_format == 2 ? parse_array_v2(document, nullptr)
+                                                : parse_array_v3(document);
+        if (!parsed) return std::move(parsed).failure().at(mine_[place].name());
+        made.metadata = *std::move(parsed);
+      }
+      if (made.metadata.shape != mine_[place].spec.shape) return wrong;
+      made.tensor.key = mine_[place].name();
+      made.tensor.type = made.metadata.type;
+      ZARRPOINT_TRY(key, store_key::parse(tree_path(mine_[place].path).joined('.')));
+      made.at = std::move(key);
+      writes_.arrays.push_back({&made, false, {}});
+    }
+    writes_.arrays[at->second].cells.push_back(std::move(sources_[place]));
+  }
+  sources_.clear();
+  return from.finish();
+}
+
+ZARRPOINT_INLINE result<void> save_format::join(const std::string& staged_name) {
+  ZARRPOINT_CHECK(find_target());
+  return place_.join(staged_name);
+}
+
+/// What is kept of a plan.
+struct kept_tree_plan {
+  message part;
+  std::shared_ptr<const group_tree_plan> plan;  ///< of rank 0
+};
+
+ZARRPOINT_INLINE std::shared_ptr<const void> save_format::keep_plan() const {
+  return v0::detail::make_counted<const kept_tree_plan>(kept_tree_plan{part_, plan_});
+}
+
+ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const void>& kept) {
+  const auto& last = *static_cast<const kept_tree_plan*>(kept.get());
+  plan_ = last.plan;
+  ZARRPOINT_CHECK(take_part(last.part));
+  return is_root() ? open_place() : result<void>();
+}
+
+ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
+  if (!copies) return {};
+  for (array_writes& array : writes_.arrays)
+    for (cell_write& cell : array.cells)
+      ZARRPOINT_CHECK(v0::detail::keep_elements(cell, group_.how)
+                          .at("the leaf " + v0::detail::in_quotes(array.array->tensor.key)));
+  return {};
+}
+
+ZARRPOINT_INLINE result<any_store> save_format::item() const {
+  if (options_.item.empty()) return place_.store();
+  ZARRPOINT_TRY(key, store_key::parse(options_.item));
+  return any_store(prefix_store(place_.store(), std::move(key)));
+}
+
+ZARRPOINT_INLINE result<message> save_format::write() {
+  ZARRPOINT_TRY(item, this->item());
+  const int rank = group_.ranks.rank();
+  ZARRPOINT_CHECK(put_text(item, "array_metadatas/process_" + std::to_string(rank), record_));
+  if (!options_.ocdbt || (!is_root() && writes_.arrays.empty())) return write_arrays(item);
+  ZARRPOINT_TRY(own, database_of(rank));
+  ZARRPOINT_TRY(database, ocdbt_writer::open(item, own, options_.database));
+  ZARRPOINT_TRY(receipt, write_arrays(database));
+  ZARRPOINT_CHECK(database.commit());
+  return std::move(receipt);
+}
+
+/// As Orbax: the documents of all arrays by rank 0.
+ZARRPOINT_INLINE result<message> save_format::write_arrays(const any_store& to) {
+  const context& how = group_.how;
+  if (is_root()) {
+    const std::vector<v0::detail::planned_leaf>& all = plan_->plan.arrays;
+    ZARRPOINT_CHECK(parallel_for(
+        how.executor, all.size(),
+        [&](std::size_t i) -> result<void> {
+          leaf_record record;
+          ZARRPOINT_TRY(document, v0::detail::array_document(all[i].metadata()));
+          record.metadata = std::move(document);
+          return v0::detail::put_array_document(to, *all[i].key, record, options_.zarr_format);
+        },
+        {.stop = how.stop}));
+  }
+  v0::detail::pin_times pinned;
+  std::mutex timing;
+  ZARRPOINT_TRY(
+      digests,
+      v0::detail::write_cells(how, writes_, [&](const v0::detail::cell_job& job) -> result<void> {
+        const auto start = std::chrono::steady_clock::now();
+        const auto& stored = static_cast<const stored_array&>(job.array);
+        ZARRPOINT_TRY(array, array::from_metadata(to, stored.at, stored.metadata, job.how));
+        const write_options options{.elide_fill = false, .cast = true, .how = &job.how};
+        ZARRPOINT_CHECK(job.write_to(array, options, &pinned));
+        const std::lock_guard lock(timing);
+        seconds_[stored.tensor.key] += v0::detail::seconds_since(start);
+        return {};
+      }));
+  report_.pin_seconds += pinned.seconds();
+  return v0::detail::encode_digests(digests);
+}
+
+ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message> receipts) {
+  std::vector<v0::detail::digests_of_arrays> written(receipts.size());
+  for (std::size_t rank = 0; rank < written.size(); ++rank)
+    ZARRPOINT_CHECK(v0::detail::decode_digests(receipts[rank], written[rank])
+                        .at("the receipt of rank " + std::to_string(rank)));
+  v0::detail::receipt_check check(written);
+  std::vector<const planned_item*> item_of(plan_->shared.leaves.size());
+  for (const planned_item& item : plan_->plan.items) item_of[item.source] = &item;
+  for (std::size_t rank = 0; rank < written.size(); ++rank) {
+    for (const shared_part& part : plan_->shared.parts[rank]) {
+      const planned_item& item = *item_of[part.leaf];
+      const array_metadata& metadata = plan_->plan.arrays[*item.array].metadata();
+      check.begin(item.told.name);
+      // No box begins inside a chunk.
+      write_grid chunks{part.at.shape, metadata.chunk_shape};
+      ZARRPOINT_TRY(count, chunks.cells());
+      for (index_t i = 0; i < count; ++i) {
+        dims place = chunks.place(i);
+        for (std::size_t d = 0; d < place.rank(); ++d)
+          place[d] += part.at.offset[d] / metadata.chunk_shape[d];
+        check.look_for(metadata.keys.key(place), static_cast<int>(rank), false);
+      }
+    }
+  }
+  ZARRPOINT_CHECK(check.done());
+  for (const planned_item& item : plan_->plan.items) {
+    if (!item.array) continue;
+    const v0::detail::planned_leaf& array = plan_->plan.arrays[*item.array];
+    leaf_report& leaf = report_.leaves.emplace_back();
+    leaf.name = item.told.name;
+    leaf.stored = array.metadata().spec();
+    leaf.bytes = array.bytes;
+    if (is_alone()) leaf.seconds = seconds_[leaf.name];
+    for (const v0::detail::digests_of_arrays& of_rank : written)
+      if (const auto at = of_rank.find(leaf.name); at != of_rank.end())
+        for (const auto& [name, object] : at->second.objects()) leaf.stored_bytes += object.size;
+    report_.bytes += leaf.bytes;
+    report_.stored_bytes += leaf.stored_bytes;
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> save_format::put_records() {
+  const any_store& step = place_.store();
+  ZARRPOINT_TRY(item, this->item());
+  const std::string done = "Checkpoint commit was successful to " + target_.name();
+  ZARRPOINT_CHECK(put_text(item, "_strings.json", text_record(plan_->plan)));
+  ZARRPOINT_CHECK(put_text(item, "_sharding", plan_->plan.shardings));
+  ZARRPOINT_CHECK(put_text(item, "_METADATA", tree_record(plan_->plan, options_)));
+  if (!options_.item.empty())
+    ZARRPOINT_CHECK(put_text(item, "commit_success.txt", done + '/' + options_.item));
+  ZARRPOINT_TRY(extras, extra_files(options_));
   for (const extra_file& extra : extras) {
     ZARRPOINT_TRY(key, store_key::parse(extra.path));
-    ZARRPOINT_CHECK(store_->put(key, extra.bytes));
+    ZARRPOINT_CHECK(step.put(key, extra.bytes));
   }
-  for (const extra_handler& extra : extra_handlers(*options_))
-    ZARRPOINT_CHECK(put_text(*store_, extra.item + "/commit_success.txt", done + '/' + extra.item));
-  if (options_->handler == tree_handler::v1) {
+  for (const extra_handler& extra : extra_handlers(options_))
+    ZARRPOINT_CHECK(put_text(step, extra.item + "/commit_success.txt", done + '/' + extra.item));
+  if (options_.handler == tree_handler::v1) {
     ZARRPOINT_TRY(mark, store_key::parse("orbax.checkpoint"));
-    ZARRPOINT_CHECK(store_->put(mark, {}));
+    ZARRPOINT_CHECK(step.put(mark, {}));
   }
   about_.commit_time = nanoseconds_now();
-  ZARRPOINT_CHECK(put_text(*store_, "_CHECKPOINT_METADATA", checkpoint_record(about_)));
-  return put_text(*store_, "commit_success.txt", done);
+  ZARRPOINT_CHECK(put_text(step, "_CHECKPOINT_METADATA", checkpoint_record(about_)));
+  return put_text(step, "commit_success.txt", done);
 }
 
-ZARRPOINT_INLINE std::vector<std::string> tree_target::taken_paths(const tree_plan& plan,
-                                                                   int processes) const {
-  const std::string above = options_->item.empty() ? "" : options_->item + '/';
+ZARRPOINT_INLINE std::vector<std::string> save_format::taken_paths() const {
+  const std::string above = options_.item.empty() ? "" : options_.item + '/';
   std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"};
-  for (extra_handler& extra : extra_handlers(*options_)) out.push_back(std::move(extra.item));
+  for (extra_handler& extra : extra_handlers(options_)) out.push_back(std::move(extra.item));
   for (const char* name : {"_METADATA", "_sharding", "_strings.json", "array_metadatas",
                            "commit_success.txt", "manifest.ocdbt", "d", "checkpoint"})
     out.push_back(above + name);
-  for (int process = 0; process < processes; ++process)
+  for (int process = 0; process < group_.ranks.size(); ++process)
     out.push_back(above + "ocdbt.process_" + std::to_string(process));
-  for (const v0::detail::planned_leaf& array : plan.arrays)
-    if (!options_->ocdbt && !array.key->is_root())
+  for (const v0::detail::planned_leaf& array : plan_->plan.arrays)
+    if (!options_.ocdbt && !array.key->is_root())
       out.push_back(above + std::string(array.key->str()));
   v0::detail::sort_names(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }
 
-ZARRPOINT_INLINE result<void> tree_target::publish(const tree_plan& plan, int processes,
-                                                   save_report& report) {
+ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
+                                                     v0::detail::commit_outcome& commit) {
+  ZARRPOINT_CHECK(read_receipts(receipts));
+  if (options_.ocdbt) {
+    // As Orbax: what a process wrote is a database of its own, and the tree's refers to its files.
+    std::vector<store_key> databases;
+    for (int rank = 0; rank < group_.ranks.size(); ++rank) {
+      if (rank != 0 && plan_->shared.parts[static_cast<std::size_t>(rank)].empty()) continue;
+      ZARRPOINT_TRY(key, database_of(rank));
+      databases.push_back(std::move(key));
+    }
+    ZARRPOINT_TRY(item, this->item());
+    ZARRPOINT_CHECK(ocdbt_merge(item, store_key::root(), databases, options_.database)
+                        .transform([](const auto&) {}));
+  }
   // Writing takes long: another group may have published an item of this step meanwhile.
-  if (options_->overwrite) ZARRPOINT_CHECK(look());
-  ZARRPOINT_CHECK(put_records(plan));
-  std::optional<owned_paths> owned;
-  if (options_->overwrite) owned = {std::move(old_.paths), taken_paths(plan, processes)};
-  return v0::detail::publish(*staged_, owned, report);
+  if (options_.overwrite) ZARRPOINT_CHECK(look());
+  ZARRPOINT_CHECK(put_records());
+  ZARRPOINT_CHECK(place_.publish([&] { return taken_paths(); }, commit, report_));
+  v0::detail::wire_writer to;
+  to.number(report_.leaves.size());
+  for (const leaf_report& leaf : report_.leaves) {
+    to.text(leaf.name);
+    to.type(leaf.stored.type);
+    to.shape(leaf.stored.shape);
+    to.number(leaf.bytes);
+    to.number(leaf.stored_bytes);
+  }
+  to.bytes(v0::detail::encode_lists({&report_.kept, &report_.warnings}));
+  return std::move(to).take();
+}
+
+ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
+  v0::detail::wire_reader from(told);
+  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
+    leaf_report& leaf = report_.leaves.emplace_back();
+    leaf.name = from.text();
+    leaf.stored.type = from.type();
+    leaf.stored.shape = from.shape();
+    leaf.bytes = from.number();
+    leaf.stored_bytes = from.number();
+    report_.bytes += leaf.bytes;
+    report_.stored_bytes += leaf.stored_bytes;
+  }
+  const bytes_view lists = from.bytes();
+  ZARRPOINT_CHECK(from.finish());
+  return v0::detail::decode_lists(lists, {&report_.kept, &report_.warnings});
+}
+
+ZARRPOINT_INLINE save_report save_format::report(const v0::detail::save_times& times) {
+  report_.blocked_seconds = times.blocked_seconds;
+  report_.seconds = times.seconds;
+  return std::move(report_);
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
@@ -441,137 +803,47 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
-/// The arrays, with the record of the one process.
-ZARRPOINT_INLINE result<v0::detail::written_leaves> write_arrays(const tree_target& target,
-                                                                 const tree_plan& plan,
-                                                                 const save_tree_options& options,
-                                                                 const context& given) {
-  const context how = with_scratch(given);
-  progress_meter meter(how.progress, "save", plan.bytes);
-  const write_options writing{.elide_fill = false, .cast = true, .how = &how, .meter = &meter};
-  const any_store& item = target.item();
-  ZARRPOINT_CHECK(put_text(item, "array_metadatas/process_0", array_record(plan)));
-  if (!options.ocdbt) return v0::detail::write_leaves(item, plan.arrays, writing);
-  ZARRPOINT_TRY(own, database_of(0));
-  ZARRPOINT_TRY(database, ocdbt_writer::open(item, own, options.database));
-  ZARRPOINT_TRY(written, v0::detail::write_leaves(database, plan.arrays, writing));
-  ZARRPOINT_CHECK(database.commit());
-  ZARRPOINT_CHECK(target.merge({&own, 1}));
-  return std::move(written);
+/// A save that has not begun.
+ZARRPOINT_INLINE std::shared_ptr<save_operation> make_save(
+    const location& where, v0::detail::save_group group, const tree_part& mine,
+    const save_tree_options& options, const std::shared_ptr<staged_tree>& staged = nullptr) {
+  group.name = where.name();
+  group.action = "save the Orbax checkpoint";
+  group.plans = options.plans.get();
+  return v0::detail::make_counted<save_operation>(std::move(group), where, mine, options, staged);
 }
 
-/// A tree, and what was staged of it before: of each leaf, or of none.
-struct tree_to_save {
-  described_tree described;
-  v0::detail::staged_leaves early{};
-};
-
-/// The arrays of a plan with their elements. `of` stays where it is.
-ZARRPOINT_INLINE void add_values(const tree_to_save& of, tree_plan& to) {
-  for (const planned_item& item : to.items) {
-    if (!item.array) continue;
-    v0::detail::planned_leaf& array = to.arrays[*item.array];
-    array.value = &*of.described.values[item.source];
-    if (!of.early.leaves.empty() && !array.value->host_accessible())
-      array.early = &of.early.leaves[item.source];
-  }
-}
-
-ZARRPOINT_INLINE result<save_report> save_described(const location& where, const tree_to_save& mine,
-                                                    const save_tree_options& options,
-                                                    const context& how) {
-  ZARRPOINT_TRY(plan, plan_tree({mine.described.leaves}, options));
-  add_values(mine, plan);
-  ZARRPOINT_TRY(target, tree_target::open(where, options, how));
-  ZARRPOINT_TRY(written, write_arrays(target, plan, options, how));
-  save_report report;
-  report.warnings = plan.warnings;
-  report.warnings.insert(report.warnings.end(), mine.early.warnings.begin(),
-                         mine.early.warnings.end());
-  report.pin_seconds = mine.early.pin_seconds + written.pin_seconds;
-  for (const planned_item& each : plan.items) {
-    if (!each.array) continue;
-    const v0::detail::planned_leaf& planned = plan.arrays[*each.array];
-    const v0::detail::written_leaf& leaf = written.leaves[*each.array];
-    report.leaves.push_back({.name = each.told.name,
-                             .stored = planned.metadata().spec(),
-                             .bytes = planned.bytes,
-                             .stored_bytes = leaf.stored_bytes,
-                             .seconds = leaf.seconds});
-    report.bytes += planned.bytes;
-    report.stored_bytes += leaf.stored_bytes;
-  }
-  ZARRPOINT_CHECK(target.publish(plan, 1, report));
-  return report;
-}
-
-/// Describes a tree as it is now; the options are those of one process.
-ZARRPOINT_INLINE result<tree_to_save> describe_tree(std::span<const tree_item> items,
-                                                    const save_tree_options& options) {
-  if (!options.paths.empty())
-    return bad_tree("save_tree_options::paths are of shards, of which there are none");
+/// Copies what the caller may change or free when `save_async` has returned.
+ZARRPOINT_INLINE result<void> stage_tree(std::span<const tree_item> items, bool device_copy,
+                                         const context& how, staged_tree& to) {
   ZARRPOINT_TRY(described, describe_items(items));
-  return tree_to_save{std::move(described)};
-}
-
-ZARRPOINT_INLINE error in_save(error failure, const location& where) {
-  return std::move(failure).at("save the Orbax checkpoint " + where.name());
-}
-
-/// A save in the background.
-struct async_tree_save {
-  context how;  // the first: its scratch memory outlives what was staged in it
-  location where;
-  save_tree_options options;
-  tree_to_save mine{};
-  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-  double blocked_seconds = 0;
-
-  /// Copies what the caller may change or free when `save_async` has returned.
-  result<void> stage(std::span<const tree_item> items) {
-    ZARRPOINT_TRY(described, describe_tree(items, options));
-    mine = std::move(described);
-    std::vector<leaf> on_devices;
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < mine.described.leaves.size(); ++i) {
-      if (!mine.described.leaves[i].is_array()) continue;
-      const leaf& value = *mine.described.values[i];
-      if (value.host_accessible()) continue;
-      on_devices.push_back(value);
-      places.push_back(i);
-    }
-    ZARRPOINT_TRY(early,
-                  v0::detail::stage_leaves(on_devices, {.device_copy = options.device_copy}, how));
-    std::vector<v0::detail::staged_leaf> of_all(mine.described.leaves.size());
-    for (std::size_t i = 0; i < places.size(); ++i) of_all[places[i]] = std::move(early.leaves[i]);
-    early.leaves = std::move(of_all);
-    mine.early = std::move(early);
-    blocked_seconds = v0::detail::seconds_since(start);
-    return {};
+  std::vector<leaf> on_devices;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < described.leaves.size(); ++i) {
+    if (!described.leaves[i].is_array() || described.values[i]->host_accessible()) continue;
+    on_devices.push_back(*described.values[i]);
+    places.push_back(i);
   }
-
-  result<save_report> operator()() {
-    auto done = guarded([&] { return save_described(where, mine, options, how); });
-    if (!done) return in_save(std::move(done).failure(), where);
-    done->seconds = v0::detail::seconds_since(start);
-    done->blocked_seconds = blocked_seconds;
-    return done;
-  }
-};
+  ZARRPOINT_TRY(early, v0::detail::stage_leaves(on_devices, {.device_copy = device_copy}, how));
+  std::vector<v0::detail::staged_leaf> of_all(described.leaves.size());
+  for (std::size_t i = 0; i < places.size(); ++i) of_all[places[i]] = std::move(early.leaves[i]);
+  early.leaves = std::move(of_all);
+  to = {std::move(described), std::move(early)};
+  return {};
+}
 
 }  // namespace detail
 
+ZARRPOINT_INLINE result<save_report> save(const location& where, const any_communicator& ranks,
+                                          std::span<const sharded_tensor> shards,
+                                          std::span<const tree_item> leaves,
+                                          const save_tree_options& options, const context& how) {
+  return detail::make_save(where, {ranks, how}, {shards, leaves}, options)->run();
+}
+
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const tree_item> items,
-                                          const save_tree_options& given, const context& how) {
-  const auto start = std::chrono::steady_clock::now();
-  auto report = guarded([&]() -> result<save_report> {
-    const save_tree_options options = detail::with_item(given);
-    ZARRPOINT_TRY(mine, detail::describe_tree(items, options));
-    return detail::save_described(where, mine, options, how);
-  });
-  if (!report) return detail::in_save(std::move(report).failure(), where);
-  report->seconds = report->blocked_seconds = v0::detail::seconds_since(start);
-  return report;
+                                          const save_tree_options& options, const context& how) {
+  return save(where, any_communicator(), {}, items, options, how);
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where,
@@ -602,498 +874,37 @@ ZARRPOINT_INLINE result<save_report> save_as(const format& /*as*/, const save_re
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tree_item> items,
                                                  save_tree_options options, const context& how) {
   auto begun = guarded([&]() -> result<pending<save_report>> {
+    const auto start = std::chrono::steady_clock::now();
+    const auto staged = v0::detail::make_counted<detail::staged_tree>();
     // What is staged now must outlive this call, so that the scratch pool goes with it.
-    detail::async_tree_save one{with_scratch(how), where, detail::with_item(std::move(options))};
-    ZARRPOINT_CHECK(one.stage(items));
-    const any_executor executor = one.how.executor;
-    return run_async(executor, std::move(one));
+    const context kept = with_scratch(how);
+    auto one = detail::make_save(where, {{}, kept}, {}, options, staged);
+    ZARRPOINT_CHECK(detail::stage_tree(items, options.device_copy, kept, *staged));
+    const double blocked_seconds = v0::detail::seconds_since(start);
+    return run_async(how.executor,
+                     [one = std::move(one), blocked_seconds]() -> result<save_report> {
+                       ZARRPOINT_TRY(report, one->run());
+                       report.blocked_seconds = blocked_seconds;
+                       return std::move(report);
+                     });
   });
-  if (!begun) return pending<save_report>(detail::in_save(std::move(begun).failure(), where));
+  if (!begun)
+    return pending<save_report>(
+        std::move(begun).failure().at("save the Orbax checkpoint " + where.name()));
   return *std::move(begun);
 }
-
-}}}  // namespace zarrpoint::v0::orbax
-
-namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
-
-// ------------------------------------------------------------------------------ orbax_receipts.hpp
-
-ZARRPOINT_INLINE std::vector<object_counts> wanted_objects(const shared_tree& shared,
-                                                           const tree_plan& plan) {
-  std::vector<const planned_item*> item_of(shared.leaves.size());
-  for (const planned_item& item : plan.items) item_of[item.source] = &item;
-  std::vector<object_counts> out(shared.parts.size());
-  for (std::size_t rank = 0; rank < out.size(); ++rank) {
-    for (const shared_part& part : shared.parts[rank]) {
-      const planned_item& item = *item_of[part.leaf];
-      const dims& chunk = plan.arrays[*item.array].metadata().chunk_shape;
-      // No box begins inside a chunk.
-      index_t objects = 1;
-      for (std::size_t d = 0; d < chunk.rank(); ++d)
-        objects *= ceil_div(part.at.shape[d], chunk[d]);
-      out[rank][item.told.storage] += static_cast<std::uint64_t>(objects);
-    }
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE message encode_receipt(const v0::detail::digests_of_arrays& written) {
-  v0::detail::wire_writer to;
-  to.number(written.size());
-  for (const auto& [key, digests] : written) {
-    std::uint64_t bytes = 0;
-    for (const auto& [name, object] : digests.objects()) bytes += object.size;
-    to.text(key);
-    to.number(digests.objects().size());
-    to.number(bytes);
-  }
-  return std::move(to).take();
-}
-
-ZARRPOINT_INLINE result<void> read_receipt(bytes_view receipt, object_counts wanted,
-                                           object_counts& stored) {
-  const auto differ = [&](std::string_view key, std::uint64_t written, std::uint64_t planned) {
-    return error{errc::corrupt, "of the array " + v0::detail::in_quotes(key) + " " +
-                                    std::to_string(written) + " objects of " +
-                                    std::to_string(planned) + " were written"};
-  };
-  v0::detail::wire_reader from(receipt);
-  for (std::size_t n = from.count(3); n > 0; --n) {
-    const std::string key = from.text();
-    const std::uint64_t objects = from.number();
-    const std::uint64_t bytes = from.number();
-    if (from.failed()) break;
-    const auto at = wanted.find(key);
-    const std::uint64_t planned = at != wanted.end() ? at->second : 0;
-    if (objects != planned || planned == 0) return differ(key, objects, planned);
-    wanted.erase(at);
-    stored[key] += bytes;
-  }
-  ZARRPOINT_CHECK(from.finish());
-  if (wanted.empty()) return {};
-  return differ(wanted.begin()->first, 0, wanted.begin()->second);
-}
-
-ZARRPOINT_INLINE message encode_report(const save_report& report) {
-  v0::detail::wire_writer to;
-  to.number(report.leaves.size());
-  for (const leaf_report& leaf : report.leaves) {
-    to.text(leaf.name);
-    to.type(leaf.stored.type);
-    to.shape(leaf.stored.shape);
-    to.number(leaf.bytes);
-    to.number(leaf.stored_bytes);
-  }
-  for (const auto* list : {&report.kept, &report.warnings}) {
-    to.number(list->size());
-    for (const std::string& one : *list) to.text(one);
-  }
-  return std::move(to).take();
-}
-
-ZARRPOINT_INLINE result<save_report> decode_report(bytes_view told) {
-  save_report out;
-  if (told.empty()) return out;  // rank 0 has committed, and had no memory to tell of it
-  v0::detail::wire_reader from(told);
-  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
-    leaf_report& leaf = out.leaves.emplace_back();
-    leaf.name = from.text();
-    leaf.stored.type = from.type();
-    leaf.stored.shape = from.shape();
-    leaf.bytes = from.number();
-    leaf.stored_bytes = from.number();
-    out.bytes += leaf.bytes;
-    out.stored_bytes += leaf.stored_bytes;
-  }
-  for (auto* list : {&out.kept, &out.warnings}) {
-    list->resize(from.count());
-    for (std::string& one : *list) one = from.text();
-  }
-  ZARRPOINT_CHECK(from.finish());
-  return out;
-}
-
-// ------------------------------------------------------------------------ orbax_save_operation.hpp
-
-ZARRPOINT_INLINE result<described_leaf> save_operation::describe_shard(
-    const sharded_tensor& shard) const {
-  ZARRPOINT_CHECK(shard.validate());
-  const shard_metadata& of = shard.metadata();
-  if (!shard.has_data()) return bad_tree("its shard has no value");
-  if (of.range)
-    return error{errc::unsupported, "its shard is a flat piece, " + to_string(*of.range) +
-                                        ", and Orbax has a place for boxes of an array only"};
-  described_leaf out;
-  const auto known = paths_.find(of.key);
-  out.path = known != paths_.end() ? known->second->keys() : tree_path(of.key).keys();
-  out.spec = {of.type, of.global_shape};
-  out.at = of.global_box();
-  out.shard_key = of.key;
-  return out;
-}
-
-/// What all processes must have the same of: where the tree is, and what it is. The rest only rank
-/// 0 uses, or each for itself.
-ZARRPOINT_INLINE message save_operation::shared_options() const {
-  v0::detail::wire_writer to;
-  to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.zarr_format)));
-  to.flag(options_.ocdbt);
-  to.flag(options_.step.has_value());
-  to.number(options_.step.value_or(0));
-  to.text(options_.item);
-  to.number(static_cast<std::uint64_t>(options_.arrays));
-  to.bytes(encode_containers(options_.rich_types));
-  return std::move(to).take();
-}
-
-ZARRPOINT_INLINE result<message> save_operation::describe(const tree_part& mine) {
-  ZARRPOINT_TRY(described, describe_items(mine.leaves));
-  mine_ = std::move(described.leaves);
-  for (const auto& [name, path] : options_.paths)
-    if (!paths_.emplace(name, &path).second)
-      return bad_tree("save_tree_options::paths has two paths for " + v0::detail::in_quotes(name));
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < mine_.size(); ++i) {
-    if (!names.insert(mine_[i].name()).second)
-      return bad_tree("two leaves have the path " + v0::detail::in_quotes(mine_[i].name()));
-    cell_write& source = sources_.emplace_back();
-    if (!mine_[i].is_array()) continue;
-    const leaf& value = *described.values[i];
-    source.part = mine_[i].at;
-    source.stage = [value](memory_resource& into) { return value.stage(into); };
-    if (value.host_accessible()) continue;
-    source.source = [value](const context& with) {
-      return value.source(v0::detail::source_options_of(with));
-    };
-  }
-  for (const sharded_tensor& shard : mine.shards) {
-    ZARRPOINT_TRY(leaf, describe_shard(shard).at("save " + v0::detail::in_quotes(shard.key())));
-    if (names.contains(leaf.name()))
-      return bad_tree("two leaves have the path " + v0::detail::in_quotes(leaf.name()));
-    cell_write& source = sources_.emplace_back();
-    source.part = leaf.at;
-    source.stage = [shard, at = leaf.at](memory_resource& into) {
-      return v0::detail::stage_part(shard, at, into);
-    };
-    if (!shard.host_accessible())
-      source.source = [shard, at = leaf.at](const context& with) {
-        return shard.source(with, &at);
-      };
-    mine_.push_back(std::move(leaf));
-  }
-  v0::detail::wire_writer to;
-  to.bytes(shared_options());
-  to.bytes(encode_leaves(mine_));
-  return std::move(to).take();
-}
-
-ZARRPOINT_INLINE result<std::vector<message>> save_operation::plan(std::vector<message> described) {
-  const message own = shared_options();
-  std::vector<std::vector<described_leaf>> all;
-  for (std::size_t rank = 0; rank < described.size(); ++rank) {
-    const auto decode = [&]() -> result<std::vector<described_leaf>> {
-      v0::detail::wire_reader from(described[rank]);
-      const bytes_view options = from.bytes();
-      const bytes_view leaves = from.bytes();
-      ZARRPOINT_CHECK(from.finish());
-      if (!std::equal(options.begin(), options.end(), own.begin(), own.end()))
-        return bad_tree(
-            "it has other options than rank 0: zarr_format, ocdbt, step, item, arrays and "
-            "rich_types must be the same");
-      return decode_leaves(leaves);
-    };
-    ZARRPOINT_TRY(decoded, decode().at("the description of rank " + std::to_string(rank)));
-    all.push_back(std::move(decoded));
-    described[rank] = message();
-  }
-  ZARRPOINT_TRY(shared, share_tree(all));
-  shared_ = std::move(shared);
-  ZARRPOINT_CHECK(check_paths());
-  ZARRPOINT_TRY(planned, plan_tree({shared_.leaves, shared_.cuts}, options_));
-  plan_ = std::move(planned);
-  ZARRPOINT_CHECK(count_chunks());
-  report_.warnings = plan_.warnings;
-  ZARRPOINT_TRY(target, tree_target::open(where_, options_, how_));
-  target_.emplace(std::move(target));
-  if (ranks_.size() > 1 && target_->staged_name().empty())
-    return error{errc::unsupported, "several processes can save to a directory only"};
-  return parts();
-}
-
-ZARRPOINT_INLINE result<void> save_operation::check_paths() const {
-  if (options_.paths.empty()) return {};
-  std::set<std::string> keys;
-  for (const described_leaf& leaf : shared_.leaves)
-    if (leaf.shard_key) keys.insert(*leaf.shard_key);
-  for (const auto& [name, path] : options_.paths)
-    if (!keys.contains(name))
-      return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
-                      ", and no process has a shard of that key");
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> save_operation::count_chunks() const {
-  for (const planned_item& item : plan_.items) {
-    if (!item.array) continue;
-    const array_metadata& metadata = plan_.arrays[*item.array].metadata();
-    dims counts = metadata.shape;
-    for (std::size_t d = 0; d < counts.rank(); ++d)
-      counts[d] = ceil_div(counts[d], metadata.chunk_shape[d]);
-    const auto count = element_count(counts);
-    if (!count || static_cast<std::uint64_t>(*count) > how_.limit.max_chunks)
-      return error{errc::resource_limit, "the leaf " + v0::detail::in_quotes(item.told.name) +
-                                             " would be more objects than " +
-                                             std::to_string(how_.limit.max_chunks) +
-                                             ", each of shape " + to_string(metadata.chunk_shape)};
-  }
-  return {};
-}
-
-ZARRPOINT_INLINE result<std::vector<message>> save_operation::parts() const {
-  std::vector<std::size_t> array_of(shared_.leaves.size());
-  for (const planned_item& item : plan_.items)
-    if (item.array) array_of[item.source] = *item.array;
-  std::vector<std::string> documents;
-  for (const v0::detail::planned_leaf& array : plan_.arrays) {
-    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata()));
-    documents.push_back(dump_json(document, json_style::compact));
-  }
-  const std::string record = array_record(plan_);
-  std::vector<message> out;
-  for (const std::vector<shared_part>& parts : shared_.parts) {
-    v0::detail::wire_writer to;
-    to.text(target_->staged_name());
-    to.text(record);
-    to.number(parts.size());
-    std::set<std::size_t> told;
-    for (const shared_part& part : parts) {
-      const std::size_t number = array_of[part.leaf];
-      to.number(part.place);
-      to.number(number);
-      if (told.insert(number).second) to.text(documents[number]);
-    }
-    out.push_back(std::move(to).take());
-  }
-  return out;
-}
-
-ZARRPOINT_INLINE result<void> save_operation::join(const message& part) {
-  v0::detail::wire_reader from(part);
-  staged_name_ = from.text();
-  record_ = from.text();
-  std::map<std::uint64_t, std::size_t> known;  // the arrays of `writes_`
-  const error wrong{errc::corrupt, "what rank 0 planned is cut off, or of other leaves"};
-  for (std::size_t n = from.count(2); n > 0 && !from.failed(); --n) {
-    const auto place = static_cast<std::size_t>(from.number());
-    const std::uint64_t number = from.number();
-    if (from.failed() || place >= mine_.size() || !mine_[place].is_array()) return wrong;
-    const auto [at, is_new] = known.try_emplace(number, writes_.arrays.size());
-    if (is_new) {
-      const std::string text = from.text();
-      if (from.failed()) return wrong;
-      ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
-      auto parsed =
-          options_.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
-      if (!parsed) return std::move(parsed).failure().at(mine_[place].name());
-      if (parsed->shape != mine_[place].spec.shape) return wrong;
-      planned_array& made = arrays_.emplace_back();
-      made.tensor.key = tree_path(mine_[place].path).joined('.');
-      made.tensor.type = parsed->type;
-      made.metadata = *std::move(parsed);
-      writes_.arrays.push_back({&made, false, {}});
-    }
-    writes_.arrays[at->second].cells.push_back(sources_[place]);
-  }
-  ZARRPOINT_CHECK(from.finish());
-  if (!is_root()) return join_store();
-  store_ = target_->item();
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> save_operation::join_store() {
-  ZARRPOINT_TRY(target, place_of(where_, options_, how_));
-  ZARRPOINT_TRY(tree, v0::detail::open_staged(target, staged_name_, options_.sync));
-  ZARRPOINT_TRY(item, item_of(tree, options_));
-  store_ = std::move(item);
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> save_operation::keep_parts() {
-  for (array_writes& array : writes_.arrays)
-    for (cell_write& cell : array.cells)
-      ZARRPOINT_CHECK(v0::detail::keep_elements(cell, how_)
-                          .at("the leaf " + v0::detail::in_quotes(array.array->tensor.key)));
-  sources_.clear();  // the caller's
-  return {};
-}
-
-ZARRPOINT_INLINE result<message> save_operation::write() {
-  return guarded([&] { return write_all(); });
-}
-
-ZARRPOINT_INLINE result<message> save_operation::write_all() {
-  ZARRPOINT_CHECK(
-      put_text(*store_, "array_metadatas/process_" + std::to_string(ranks_.rank()), record_));
-  if (!options_.ocdbt) {
-    ZARRPOINT_CHECK(write_documents(*store_));
-    return write_parts(*store_);
-  }
-  if (!is_root() && writes_.arrays.empty()) return write_parts(*store_);
-  ZARRPOINT_TRY(own, database_of(ranks_.rank()));
-  ZARRPOINT_TRY(database, ocdbt_writer::open(*store_, own, options_.database));
-  ZARRPOINT_CHECK(write_documents(database));
-  ZARRPOINT_TRY(receipt, write_parts(database));
-  ZARRPOINT_CHECK(database.commit());
-  return std::move(receipt);
-}
-
-/// As Orbax: those of all arrays by rank 0.
-ZARRPOINT_INLINE result<void> save_operation::write_documents(const any_store& to) const {
-  for (const v0::detail::planned_leaf& array : plan_.arrays) {
-    leaf_record record;
-    ZARRPOINT_TRY(document, v0::detail::array_document(array.metadata()));
-    record.metadata = std::move(document);
-    ZARRPOINT_CHECK(v0::detail::put_array_document(to, *array.key, record, options_.zarr_format));
-  }
-  return {};
-}
-
-ZARRPOINT_INLINE result<message> save_operation::write_parts(const any_store& to) {
-  ZARRPOINT_TRY(
-      digests,
-      v0::detail::write_cells(how_, writes_, [&](const v0::detail::cell_job& job) -> result<void> {
-        ZARRPOINT_TRY(key, store_key::parse(job.array.tensor.key));
-        ZARRPOINT_TRY(array, array::from_metadata(to, key, job.array.metadata, job.how));
-        return job.write_to(array, {.elide_fill = false, .cast = true, .how = &job.how});
-      }));
-  return encode_receipt(digests);
-}
-
-ZARRPOINT_INLINE result<message> save_operation::commit(std::span<const message> receipts) {
-  const std::vector<object_counts> wanted = wanted_objects(shared_, plan_);
-  object_counts stored_bytes;
-  for (std::size_t rank = 0; rank < wanted.size(); ++rank)
-    ZARRPOINT_CHECK(read_receipt(receipts[rank], wanted[rank], stored_bytes)
-                        .at("the receipt of rank " + std::to_string(rank)));
-  for (const planned_item& item : plan_.items) {
-    if (!item.array) continue;
-    const v0::detail::planned_leaf& array = plan_.arrays[*item.array];
-    const std::uint64_t stored = stored_bytes[item.told.storage];
-    report_.leaves.push_back({.name = item.told.name,
-                              .stored = array.metadata().spec(),
-                              .bytes = array.bytes,
-                              .stored_bytes = stored});
-    report_.bytes += array.bytes;
-    report_.stored_bytes += stored;
-  }
-  if (options_.ocdbt) {
-    std::vector<store_key> databases;
-    for (int rank = 0; rank < ranks_.size(); ++rank) {
-      if (rank != 0 && shared_.parts[static_cast<std::size_t>(rank)].empty()) continue;
-      ZARRPOINT_TRY(key, database_of(rank));
-      databases.push_back(std::move(key));
-    }
-    ZARRPOINT_CHECK(target_->merge(databases));
-  }
-  ZARRPOINT_CHECK(target_->publish(plan_, ranks_.size(), report_));
-  commit_.take_place();
-  return encode_report(report_);
-}
-
-ZARRPOINT_INLINE result<void> save_operation::share_plan(const tree_part& mine) {
-  v0::detail::message_budget counted(how_);
-  ZARRPOINT_TRY(described, agree(ranks_, guarded([&]() -> result<message> {
-                                   ZARRPOINT_TRY(out, describe(mine));
-                                   ZARRPOINT_CHECK(
-                                       counted.count("the description", ranks_.rank(), out.size()));
-                                   return std::move(out);
-                                 })));
-  ZARRPOINT_TRY(all, gather(ranks_, std::move(described)));
-  const auto plan_all = [&]() -> result<std::vector<message>> {
-    ZARRPOINT_CHECK(counted.count("the description", all, 0));
-    ZARRPOINT_TRY(out, plan(std::move(all)));
-    ZARRPOINT_CHECK(counted.count("the plan", out, -1));
-    return std::move(out);
-  };
-  result<std::vector<message>> planned = std::vector<message>{};
-  // What one has fails on all: none waits for a process that has given up.
-  if (is_root()) planned = guarded(plan_all);
-  ZARRPOINT_TRY(part, v0::detail::scatter_result(ranks_, std::move(planned)));
-  return agree(ranks_, guarded([&]() -> result<void> {
-                 if (!is_root())
-                   ZARRPOINT_CHECK(counted.count("the plan", ranks_.rank(), part.size()));
-                 return join(part);
-               }));
-}
-
-ZARRPOINT_INLINE error save_operation::explain(error failure) const {
-  return guarded([&]() -> result<void> {
-           return commit_.explain(std::move(failure), where_.name())
-               .at("save the Orbax checkpoint " + where_.name());
-         })
-      .failure();
-}
-
-ZARRPOINT_INLINE result<void> save_operation::begin(const tree_part& mine, bool copies) {
-  auto begun = guarded([&]() -> result<void> {
-    ZARRPOINT_CHECK(share_plan(mine));
-    return copies ? agree(ranks_, guarded([&] { return keep_parts(); })) : result<void>();
-  });
-  if (!begun) return explain(std::move(begun).failure());
-  if (copies) blocked_seconds_ = v0::detail::seconds_since(start_);
-  return {};
-}
-
-ZARRPOINT_INLINE result<void> save_operation::finish_steps(result<message> given) {
-  v0::detail::message_budget counted(how_);
-  ZARRPOINT_CHECK(agree(ranks_, given ? counted.count("the receipt", ranks_.rank(), given->size())
-                                      : result<void>(given.failure())));
-  commit_.give_receipt();
-  ZARRPOINT_TRY(receipts, gather(ranks_, *std::move(given)));
-  const auto commit_all = [&]() -> result<message> {
-    ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
-    return commit(receipts);
-  };
-  ZARRPOINT_TRY(told, commit_.tell(is_root() ? guarded(commit_all) : result<message>(message{})));
-  ZARRPOINT_TRY(report, decode_report(told));
-  report_ = std::move(report);
-  return {};
-}
-
-ZARRPOINT_INLINE result<save_report> save_operation::finish(result<message> receipt) {
-  auto done = guarded([&] { return finish_steps(std::move(receipt)); });
-  if (!done) return explain(std::move(done).failure());
-  report_.seconds = v0::detail::seconds_since(start_);
-  report_.blocked_seconds = blocked_seconds_.value_or(report_.seconds);
-  return std::move(report_);
-}
-
-}}}}  // namespace zarrpoint::v0::orbax::detail
-
-namespace zarrpoint { inline namespace v0 { namespace orbax {
-
-// ---------------------------------------------------------------------------- orbax_group_save.hpp
 
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const tree_part& mine,
                                                     const save_tree_options& options,
                                                     finalizer when_committed) {
-  auto operation = v0::detail::make_counted<detail::save_operation>(where, ranks_, options, how_);
-  ZARRPOINT_CHECK(operation->begin(mine, true));
-  queue_.add(std::move(operation), std::move(when_committed));
+  auto one = detail::make_save(where, {ranks_, how_}, mine, options);
+  ZARRPOINT_CHECK(one->begin(true));
+  queue_.add(std::move(one), std::move(when_committed));
   return {};
 }
 
 ZARRPOINT_INLINE result<std::vector<save_report>> async_saves::finalize(bool wait) {
   return queue_.finalize(wait);
-}
-
-ZARRPOINT_INLINE result<save_report> save(const location& where, const any_communicator& ranks,
-                                          std::span<const sharded_tensor> shards,
-                                          std::span<const tree_item> leaves,
-                                          const save_tree_options& options, const context& how) {
-  detail::save_operation one(where, ranks, options, how);
-  ZARRPOINT_CHECK(one.begin({shards, leaves}, false));
-  return one.finish(one.write());
 }
 
 }}}  // namespace zarrpoint::v0::orbax
