@@ -21,6 +21,7 @@ struct save_summary {
   /// How long the caller's tensors had to stay as they were: until a save in the background had
   /// copied what it copies; all the time for `save`.
   double blocked_seconds = 0;
+  bool plan_reused = false;  ///< that of the save before, by the `plan_cache` of the options
 };
 
 }}  // namespace zarrpoint::v0

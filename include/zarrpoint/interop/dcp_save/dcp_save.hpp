@@ -66,7 +66,6 @@ struct state_save_report : save_summary {
   std::size_t boxes = 0;
   std::size_t values = 0;
   std::size_t files = 0;     ///< beside `.metadata`
-  bool plan_reused = false;  ///< by `state_save_options::plans`
 };
 
 /// Saves `leaves` as a checkpoint of torch.distributed.checkpoint: `where` is a directory then,

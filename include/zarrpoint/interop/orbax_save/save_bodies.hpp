@@ -790,6 +790,7 @@ ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
 }
 
 ZARRPOINT_INLINE save_report save_format::report(const v0::detail::save_times& times) {
+  report_.plan_reused = times.plan_reused;
   report_.blocked_seconds = times.blocked_seconds;
   report_.seconds = times.seconds;
   return std::move(report_);
