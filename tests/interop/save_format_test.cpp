@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/dcp_save.hpp>
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/safetensors.hpp>
@@ -11,6 +12,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -133,11 +136,13 @@ TEST_CASE("what a format has no place for is refused where data would be lost") 
     CHECK(has(refused.failure().message, "the cast of the rule \"w*\""));
     CHECK(!fs::exists(path));
 
-    with = {.elide_fill = true, .format = format};
+    with = {.rules = {{.chunk_byte_size = 4}}, .elide_fill = true, .format = format};
+    with.attributes = node::object{};  // nothing is lost
     const auto saved = save(path, leaves, with);
     REQUIRE(saved);
-    REQUIRE(saved->warnings.size() == 1);
-    CHECK(has(saved->warnings[0], "no chunks, codecs"));
+    REQUIRE(saved->warnings.size() == 2);
+    CHECK(has(saved->warnings[0], "elide_fill has no effect"));
+    CHECK(has(saved->warnings[1], "no chunks, codecs"));
     fs::remove_all(path);
   }
   const auto text = save(path, {{"t", "text"}}, {.format = safetensors::format{}});
@@ -163,6 +168,34 @@ TEST_CASE("a group without leaves is an empty dict of Orbax") {
       save(dir / "dcp", std::vector<leaf>{leaf::empty_group("g")}, {.format = dcp::format{}});
   REQUIRE(!refused);
   CHECK(has(refused.failure().message, "the empty group \"g\""));
+}
+
+TEST_CASE("many processes are told to call the format's own save") {
+  const temp_directory dir;
+  const std::vector<float> w{1};
+  const state tree{{"w", shard("w", std::span<const float>(w), {}).value()}};
+  const auto report =
+      save(dir / "orbax", tree, process_group{}, {.storage = {.format = orbax::format{}}});
+  REQUIRE(!report);
+  CHECK(report.failure().code == errc::invalid_argument);
+  CHECK(has(report.failure().message, "save_options::format is for one process"));
+  CHECK(!fs::exists(dir / "orbax"));
+}
+
+TEST_CASE("what a plan that is kept lets differ is checked again") {
+  const temp_directory dir;
+  const std::vector<float> w{1};
+  orbax::save_tree_options how{.plans = std::make_shared<plan_cache>()};
+  REQUIRE(orbax::save(dir / "a", {{"w", w}}, how));
+  how.custom_metadata = "text";
+  const auto report = orbax::save(dir / "b", {{"w", w}}, how);
+  REQUIRE(!report);
+  CHECK(has(report.failure().message, "custom_metadata and step_metadata must be objects"));
+  CHECK(!fs::exists(dir / "b"));
+  how.custom_metadata = node::object{{"a", 1}};
+  const auto again = orbax::save(dir / "b", {{"w", w}}, how);
+  REQUIRE(again);
+  CHECK(again->plan_reused);
 }
 
 TEST_CASE("Orbax casts as it is told by rules") {

@@ -57,7 +57,7 @@ concept writable_format = requires(const F& format, const save_request& what) {
 struct stored_options {
   bool attributes = false;  ///< of leaves and of the root
   bool casts = false;       ///< `leaf_rule::cast`
-  bool layouts = false;     ///< chunks, codecs, Zarr's version
+  bool layouts = false;     ///< chunks, codecs, Zarr's version; but never `elide_fill`
   bool empty_groups = false;
 };
 

@@ -1002,16 +1002,22 @@ ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_reque
   const auto lost = [&](const std::string& of, const char* cure) {
     return error{errc::unsupported, std::string(format) + " has no place for " + of + "; " + cure};
   };
-  if (!has.attributes && asked.attributes != node())
+  const auto is_some = [](const node& one) {
+    return !one.is_null() && (one.if_object() == nullptr || !one.if_object()->empty());
+  };
+  if (!has.attributes && is_some(asked.attributes))
     return lost("save_options::attributes", "leave them out");
-  if (!has.attributes && !asked.attributes_of.empty())
-    return lost("the attributes of " + detail::in_quotes(asked.attributes_of.front().key),
-                "leave them out");
+  for (const node::member& each : asked.attributes_of)
+    if (!has.attributes && is_some(each.value))
+      return lost("the attributes of " + detail::in_quotes(each.key), "leave them out");
   if (!has.empty_groups && !what.empty_groups.empty())
     return lost("the empty group " + detail::in_quotes(what.empty_groups.front()), "leave it out");
   std::vector<std::string> warnings;
-  bool lays_out =
-      asked.zarr_format != save_options().zarr_format || asked.elide_fill || !asked.layouts.empty();
+  bool elides = asked.elide_fill;
+  for (const leaf_layout& each : asked.layouts) elides |= each.elide_fill;
+  if (elides)
+    warnings.push_back(std::string(format) + " stores every chunk: elide_fill has no effect");
+  bool lays_out = asked.zarr_format != save_options().zarr_format || !asked.layouts.empty();
   for (const leaf_rule& rule : asked.rules) {
     if (!has.casts && rule.cast)
       return lost("the cast of the rule " + detail::in_quotes(rule.glob),

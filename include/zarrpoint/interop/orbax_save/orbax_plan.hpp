@@ -50,6 +50,7 @@ struct leaves_to_plan {
 };
 
 /// Plans. Pure: no element is read. Errors: those of `save`.
+result<void> check_metadata(const save_tree_options& options);
 result<tree_plan> plan_tree(const leaves_to_plan& of, const save_tree_options& options);
 
 /// Whether Orbax restores a "scalar" of this type: as `bool`, `int` or `float`.

@@ -98,7 +98,8 @@ struct save_tree_options {
   std::string item{};
   /// What is saved with the tree, in the same step; of many processes rank 0's.
   extra_items extras{};
-  /// Keeps the plan, as `group_save_options::plans`; step and user's metadata may differ.
+  /// Keeps the plan, as `group_save_options::plans`; step and user's metadata may differ. Without
+  /// effect for `save_async`.
   std::shared_ptr<plan_cache> plans{};
   /// Files and nodes of the database. With Orbax's own values for the rest.
   ocdbt_write_options database{};

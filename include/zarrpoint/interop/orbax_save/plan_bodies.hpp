@@ -609,6 +609,14 @@ ZARRPOINT_INLINE result<std::string> array_type(const described_leaf& of, const 
   return wanted;
 }
 
+ZARRPOINT_INLINE result<void> check_metadata(const save_tree_options& options) {
+  for (const node* const own : {&options.custom_metadata, &options.step_metadata})
+    if (!own->is_null() && own->if_object() == nullptr)
+      return bad_tree("custom_metadata and step_metadata must be objects");
+  if (!options.item.empty()) ZARRPOINT_CHECK(check_item_name(options.item));
+  return extra_files(options).transform([](const auto&) {});
+}
+
 class tree_planner {
  public:
   explicit tree_planner(const save_tree_options& options) : options_(options) {}
@@ -658,11 +666,7 @@ class tree_planner {
     if (options_.zarr_format != 2 && options_.zarr_format != 3)
       return bad_tree("zarr_format " + std::to_string(options_.zarr_format) +
                       " is neither 2 nor 3");
-    for (const node* const own : {&options_.custom_metadata, &options_.step_metadata})
-      if (!own->is_null() && own->if_object() == nullptr)
-        return bad_tree("custom_metadata and step_metadata must be objects");
-    if (!options_.item.empty()) ZARRPOINT_CHECK(check_item_name(options_.item));
-    ZARRPOINT_CHECK(extra_files(options_).transform([](const auto&) {}));
+    ZARRPOINT_CHECK(check_metadata(options_));
     for (const auto& [name, how] : options_.shardings)
       if (!shardings_.emplace(name, &how).second)
         return bad_tree("two shardings are given for " + v0::detail::in_quotes(name));

@@ -593,7 +593,9 @@ ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const voi
   const auto& last = *static_cast<const kept_tree_plan*>(kept.get());
   plan_ = last.plan;
   ZARRPOINT_CHECK(take_part(last.part));
-  return is_root() ? open_place() : result<void>();
+  if (!is_root()) return {};
+  ZARRPOINT_CHECK(check_metadata(options_));
+  return open_place();
 }
 
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
@@ -879,6 +881,8 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tre
     const auto staged = v0::detail::make_counted<detail::staged_tree>();
     // What is staged now must outlive this call, so that the scratch pool goes with it.
     const context kept = with_scratch(how);
+    // It is planned in the background, and two of them would share the plan.
+    options.plans = nullptr;
     auto one = detail::make_save(where, {{}, kept}, {}, options, staged);
     ZARRPOINT_CHECK(detail::stage_tree(items, options.device_copy, kept, *staged));
     const double blocked_seconds = v0::detail::seconds_since(start);

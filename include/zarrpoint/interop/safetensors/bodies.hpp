@@ -676,7 +676,9 @@ ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_reques
   if (!name.ends_with(".safetensors")) {
     const files_options how{as.max_file_bytes, as.metadata, what.options.overwrite,
                             what.options.sync};
-    ZARRPOINT_TRY(files, save_files(what.where, tensors.views, how));
+    ZARRPOINT_TRY(at, v0::detail::location_access::to_write(what.where, how.sync, what.how.stores)
+                          .at("save " + name));
+    ZARRPOINT_TRY(files, save_files(location(at.store, at.key), tensors.views, how));
     out.kept = std::move(files.kept);
     out.warnings.insert(out.warnings.end(), files.warnings.begin(), files.warnings.end());
   }
