@@ -51,7 +51,7 @@ def blocks(page):
     title, last = "", 0
     text = page.read_text(encoding="utf-8")
     for part in re.finditer(r"^```([\w+]*)\n(.*?)^```|^#+ ([^\n]*)$", text, re.M | re.S):
-        named = re.findall(r"\]\(([^()\s]+)\), whole", text[last : part.start()])
+        named = re.findall(r"\]\(([^()\s]+)\),\s+whole", text[last : part.start()])
         last = part.end()
         if part[3]:
             title = part[3]
