@@ -67,8 +67,6 @@ class group_save_place {
 
  private:
   result<stored_place> target() const;
-  /// Whether there is a checkpoint that is replaced. Errors: those of `check_replace`.
-  result<bool> check(const stored_place& target) const;
 
   const location& where_;
   const save_group& group_;

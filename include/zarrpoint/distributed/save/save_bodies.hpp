@@ -144,13 +144,6 @@ ZARRPOINT_INLINE result<stored_place> group_save_place::target() const {
   return location_access::to_write(where_, how_.sync, group_.how.stores);
 }
 
-ZARRPOINT_INLINE result<bool> group_save_place::check(const stored_place& target) const {
-  replace_rule rule = rules_.rule();
-  rule.where = where_.name();
-  rule.overwrite = how_.overwrite;
-  return check_replace(target, rule, rules_.look(beneath(target)));
-}
-
 /// A warning that nothing was kept.
 ZARRPOINT_INLINE std::string removed_all(const place_rules& rules, const any_store& from) {
   return "all that lay with the old checkpoint was removed, and kept does not name it: " +
@@ -160,7 +153,10 @@ ZARRPOINT_INLINE std::string removed_all(const place_rules& rules, const any_sto
 
 ZARRPOINT_INLINE result<void> group_save_place::open() {
   ZARRPOINT_TRY(target, this->target());
-  ZARRPOINT_TRY(is_there, check(target));
+  replace_rule rule = rules_.rule();
+  rule.where = where_.name();
+  rule.overwrite = how_.overwrite;
+  ZARRPOINT_TRY(is_there, check_replace(target, rule, rules_.look(beneath(target))));
   is_there_ = is_there;
   if (how_.overwrite) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
@@ -232,9 +228,6 @@ ZARRPOINT_INLINE result<void> group_save_place::publish(
       ZARRPOINT_TRY(entries, replaced_->list(store_key::root()));
       is_there = !entries.empty();
     }
-    // Another program may have put something else there meanwhile.
-    ZARRPOINT_TRY(target, this->target());
-    ZARRPOINT_CHECK(check(target));
     std::optional<std::vector<std::string>> old;
     if (is_there) {
       ZARRPOINT_TRY(known, rules_.paths_of(*replaced_));
