@@ -15,7 +15,7 @@ namespace zarrpoint { inline namespace v0 {
 
 /// What a save of several processes did, as one of them sees it.
 struct group_save_report : save_summary {
-  std::uint64_t cells = 0;   ///< objects of tensors that this process wrote, of `bytes`
+  std::uint64_t cells = 0;  ///< objects of tensors that this process wrote, of `bytes`
 };
 
 /// Saves the state of a group of processes as one checkpoint, in one step: until rank 0's last

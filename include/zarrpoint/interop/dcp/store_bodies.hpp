@@ -226,7 +226,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> rank_files(const any_store& di
 }  // namespace detail
 
 struct state_store::state final : std::enable_shared_from_this<state_store::state>,
-                            v0::detail::lazy_nodes {
+                                  v0::detail::lazy_nodes {
   any_store base;  ///< its root is the directory of the checkpoint
   dcp::metadata metadata;
   std::vector<detail::tensor_grid> grids;  ///< one for each tensor

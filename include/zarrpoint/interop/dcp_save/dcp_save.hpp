@@ -65,7 +65,7 @@ struct state_save_report : save_summary {
   std::size_t tensors = 0;
   std::size_t boxes = 0;
   std::size_t values = 0;
-  std::size_t files = 0;     ///< beside `.metadata`
+  std::size_t files = 0;  ///< beside `.metadata`
 };
 
 /// Saves `leaves` as a checkpoint of torch.distributed.checkpoint: `where` is a directory then,
