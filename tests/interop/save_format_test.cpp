@@ -198,6 +198,27 @@ TEST_CASE("what a plan that is kept lets differ is checked again") {
   CHECK(again->plan_reused);
 }
 
+TEST_CASE("every format tells of a rule that matches no leaf, and stops when asked") {
+  const temp_directory dir;
+  for (const target& to : targets()) {
+    CAPTURE(to.name);
+    const auto report = save(dir / to.name, {{"w", std::vector<float>{1}}},
+                             {.rules = {{.glob = "nothing"}}, .format = to.format});
+    REQUIRE(report);
+    REQUIRE(report->warnings.size() == 1);
+    CHECK(has(report->warnings[0], "the rule for \"nothing\" matches no leaf"));
+    stop_source stop;
+    stop.request_stop();
+    context how = default_context();
+    how.stop = stop.token();
+    const auto stopped =
+        save(dir / "stopped", {{"w", std::vector<float>{1}}}, {.format = to.format}, how);
+    REQUIRE(!stopped);
+    CHECK(stopped.failure().code == errc::cancelled);
+    CHECK(!fs::exists(dir / "stopped"));
+  }
+}
+
 TEST_CASE("Orbax casts as it is told by rules") {
   const temp_directory dir;
   const std::string path = dir / "orbax";

@@ -663,6 +663,7 @@ ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_reques
     ZARRPOINT_TRY(warnings, check_options(what, "a safetensors file", {}));
     out.warnings = std::move(warnings);
     for (const leaf& each : what.leaves) {
+      if (what.how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
       auto added = tensors.add(each, v0::detail::resource_of(what.how));
       if (!added)
         return std::move(added).failure().at("leaf " + v0::detail::in_quotes(each.name()));
