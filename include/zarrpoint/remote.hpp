@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Stores over HTTP, by any transport. That of libcurl has a door of its own: curl.hpp.
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/remote/transport.hpp>
+#include <zarrpoint/store/remote/web_url.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/store/remote/bodies.hpp>
+#endif
