@@ -133,6 +133,10 @@ zstd = ctypes.CDLL("libzstd.so.1")
 zstd.ZSTD_decompress.restype = ctypes.c_size_t
 marks = {b"\x0c\xdb\x3a\x2a": 0, b"\x0c\xdb\x12\x34": 1, b"\x0c\xdb\x20\xde": 2}
 add("gguf", (golden / "gguf/small.gguf").read_bytes())
+add("s3", b"<?xml version='1.0'?><ListBucketResult xmlns='x'><IsTruncated>true</IsTruncated><Contents><Key>a&amp;&#x431;</Key><Size>1"
+    b"</Size><ETag>&quot;e&quot;</ETag></Contents><CommonPrefixes><Prefix><![CDATA[b/]]></Prefix></CommonPrefixes>"
+    b"<NextContinuationToken>n</NextContinuationToken></ListBucketResult>")
+add("s3", b"<Error><!-- --><Code>NoSuchKey</Code><Message>m</Message><Region>r</Region><RequestId>1</RequestId></Error>")
 for file in (*golden.rglob("manifest.ocdbt"), *golden.rglob("d/*")):
     data, at = file.read_bytes(), 0
     while (at := data.find(b"\x0c\xdb", at)) >= 0:

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// One unit of the compiled form: the bodies of stores that speak as S3.
+
+#define ZARRPOINT_LIBRARY_UNIT
+
+#include <zarrpoint/interop/s3/sign_bodies.hpp>
