@@ -31,7 +31,8 @@ LAYERS = {
     "array": {"core", "memory", "exec", "codec", "store", "zarr", "handler"},
     "checkpoint": {"core", "memory", "exec", "codec", "store", "zarr", "array", "handler"},
 }
-LAYERS["distributed"] = set(LAYERS)
+LAYERS["delta"] = set(LAYERS)
+LAYERS["distributed"] = set(LAYERS) - {"delta"}
 LAYERS["cuda"] = {"core", "memory", "exec", "codec", "handler"}
 LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
 UMBRELLA = "zarrpoint.hpp"  # of the layers up to checkpoint; every other door may include any layer

@@ -1318,9 +1318,8 @@ class zstd_literals_reader {
 };
 
 ZARRPOINT_INLINE bool decode_zstd_literals(bytes_view frame, mutable_bytes to,
-                                           codec_workspace& scratch) {
-  constexpr std::size_t worthwhile = 4096;  // a table takes as long as that many bytes
-  if (to.size() < worthwhile) return false;
+                                           codec_workspace& scratch, std::size_t least) {
+  if (to.size() < least) return false;
   huffman_decoder* const decoder = scratch.state<zstd_literals_state>().decoder();
   return decoder != nullptr && zstd_literals_reader(frame, to, *decoder).run();
 }

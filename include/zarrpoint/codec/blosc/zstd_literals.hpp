@@ -13,8 +13,10 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 // left to libzstd, and so is every verdict on damage.
 
 /// Decodes `frame`, which is all of a stream, if it is one of Huffman codes alone that makes
-/// exactly the bytes of `to`; false when it is not, and `to` may then hold anything.
-bool decode_zstd_literals(bytes_view frame, mutable_bytes to, codec_workspace& scratch);
+/// exactly the bytes of `to`; false when it is not, and `to` may then hold anything. Less than
+/// `least` bytes are left alone: libzstd is as fast, as a table takes as long as that many.
+bool decode_zstd_literals(bytes_view frame, mutable_bytes to, codec_workspace& scratch,
+                          std::size_t least = 4096);
 
 /// Where the streams of a block are made, before their sizes are known.
 struct streams_memory : blosc_memory {

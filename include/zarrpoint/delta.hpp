@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Deltas: checkpoints that hold what differs from another. Link zstd.
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/delta/difference.hpp>
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/checksum/bodies.hpp>
+#include <zarrpoint/delta/difference_bodies.hpp>
+#endif
