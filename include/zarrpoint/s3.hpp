@@ -5,10 +5,12 @@
 // Checkpoints in S3 and in stores that speak as it does (docs/remote.md). A transport is needed:
 // that of curl.hpp, or one of your own.
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/interop/s3/credentials.hpp>
 #include <zarrpoint/interop/s3/sha256.hpp>
 #include <zarrpoint/interop/s3/sigv4.hpp>
 #include <zarrpoint/interop/s3/xml_reader.hpp>
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>
 #endif

@@ -5,4 +5,5 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/s3/sigv4.hpp>
+#include <zarrpoint/store/remote/transport.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// Where the keys of a store come from.
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Where a store has its keys from: a handle, whose copies share what was found. Keys that end are
+/// asked for anew 5 minutes before, by one thread, while the others go on with those that they
+/// have. They belong to the store that has this, and to no other one of the process.
+class aws_login {
+ public:
+  /// Gives keys, each time that it is asked. Errors name no key.
+  using source = std::function<result<aws_credentials>(const any_transport& by)>;
+
+  /// As AWS' own tools look for keys, and the first that is there: the environment, a web identity,
+  /// a container's, a profile of `~/.aws`, the machine's (IMDSv2; one try of 300 ms).
+  aws_login() : aws_login(automatic()) {}
+  static aws_login automatic(std::string profile = {});
+
+  /// Requests are not signed, and no keys are looked for.
+  static aws_login anonymous();
+  static aws_login given(aws_credentials keys);
+  /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` alone.
+  static aws_login environment();
+  /// From a program's own source.
+  static aws_login from(source by);
+
+  bool is_anonymous() const noexcept { return state_ == nullptr; }
+
+  /// The keys for a request of now. Errors: `invalid_argument` where none are found, with where
+  /// they were looked for; those of the source.
+  result<aws_credentials> keys(const any_transport& by) const;
+
+ private:
+  struct state;
+  explicit aws_login(std::shared_ptr<state> of) : state_(std::move(of)) {}
+
+  std::shared_ptr<state> state_;
+};
+
+namespace detail {
+
+/// A value of an environment variable, or an empty text.
+std::string environment_value(const char* name);
+
+/// A profile of `~/.aws/credentials` and `~/.aws/config`: names and values, those of the former
+/// first. The profile that is named, else that of `AWS_PROFILE`, else `default`.
+query_list aws_profile(std::string_view name);
+/// One section of such a file.
+query_list ini_section(std::string_view text, std::string_view section);
+
+/// The region that the environment or the profile names; else `us-east-1`.
+std::string aws_region(std::string_view profile);
+
+/// The keys in a JSON document as `credential_process`, containers and IMDS give them. Errors:
+/// `corrupt`, without the document.
+result<aws_credentials> parse_aws_keys(std::string_view text, std::string_view from);
+
+/// A time as `2026-11-28T12:00:00Z`, in seconds since 1970; the fraction is left out.
+std::optional<std::int64_t> parse_iso_time(std::string_view text);
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <zarrpoint/s3.hpp>
+
+#include "support/temp_directory.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace zp = zarrpoint;
+using namespace zp::detail;
+
+namespace {
+
+/// The environment of one test: what AWS' tools read, and nothing else of it.
+class environment {
+ public:
+  environment() {
+    for (const char* name :
+         {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
+          "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN",
+          "AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+          "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+          "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+          "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_EC2_METADATA_DISABLED", "HOME"})
+      set(name, nullptr);
+    set("HOME", "/nowhere");
+  }
+  environment(const environment&) = delete;
+  environment& operator=(const environment&) = delete;
+  ~environment() {
+    for (const auto& [name, value] : before_) put(name.c_str(), value);
+  }
+  void set(const char* name, const char* value) {
+    const char* const old = std::getenv(name);
+    before_.try_emplace(name, old == nullptr ? std::nullopt : std::optional<std::string>(old));
+    put(name, value == nullptr ? std::nullopt : std::optional<std::string>(value));
+  }
+
+ private:
+  static void put(const char* name, const std::optional<std::string>& value) {
+    value ? setenv(name, value->c_str(), 1) : unsetenv(name);
+  }
+  std::map<std::string, std::optional<std::string>> before_;
+};
+
+/// Answers as a function says, and keeps what it was asked for.
+struct answers {
+  std::function<zp::http_response(const zp::http_request&)> by;
+  std::shared_ptr<std::vector<std::string>> asked = std::make_shared<std::vector<std::string>>();
+  zp::result<zp::http_response> send(const zp::http_request& request) const {
+    asked->push_back(request.method + " " + request.url);
+    return by(request);
+  }
+};
+
+zp::http_response text(int status, std::string body) {
+  return {.status = status, .received = body.size(), .text = std::move(body)};
+}
+
+const answers none{[](const zp::http_request&) { return text(404, ""); }};
+
+constexpr const char* document =
+    R"({"Version":1,"AccessKeyId":"AKIDOC","SecretAccessKey":"doc","Token":"t",
+        "Expiration":"2100-01-01T00:00:00Z"})";
+
+}  // namespace
+
+TEST_CASE("s3: keys are looked for as AWS' tools do") {
+  environment with;
+  with.set("AWS_ACCESS_KEY_ID", "AKIENV");
+  with.set("AWS_SECRET_ACCESS_KEY", "env");
+  with.set("AWS_SESSION_TOKEN", "token");
+  const answers by = none;
+  const auto keys = zp::aws_login().keys(by).value();
+  CHECK(keys.access_key == "AKIENV");
+  CHECK(keys.secret_key == "env");
+  CHECK(keys.session_token == "token");
+  CHECK(by.asked->empty());
+  CHECK(zp::aws_login::environment().keys(by).value().access_key == "AKIENV");
+  CHECK(zp::aws_login::anonymous().keys(by).value().access_key.empty());
+  CHECK(by.asked->empty());
+}
+
+TEST_CASE("s3: without keys, the error says where they were looked for") {
+  environment with;
+  const answers by{[](const zp::http_request&) { return text(404, ""); }};
+  const auto keys = zp::aws_login().keys(by);
+  REQUIRE_FALSE(keys);
+  CHECK(keys.failure().code == zp::errc::invalid_argument);
+  CHECK(keys.failure().message.find("anonymous") != std::string::npos);
+  // One try of IMDS, which is the last.
+  CHECK(*by.asked == std::vector<std::string>{"PUT http://169.254.169.254/latest/api/token"});
+  with.set("AWS_EC2_METADATA_DISABLED", "true");
+  by.asked->clear();
+  CHECK_FALSE(zp::aws_login().keys(by));
+  CHECK(by.asked->empty());
+}
+
+TEST_CASE("s3: profiles of ~/.aws") {
+  environment with;
+  const test::temp_directory home;
+  const std::string at = home.path().string();
+  with.set("AWS_SHARED_CREDENTIALS_FILE", (at + "/credentials").c_str());
+  with.set("AWS_CONFIG_FILE", (at + "/config").c_str());
+  with.set("AWS_EC2_METADATA_DISABLED", "true");
+  std::ofstream(at + "/credentials") << "# keys\n[default]\naws_access_key_id = AKIDEF\n"
+                                        "aws_secret_access_key=a=b\n[other]\r\n"
+                                        "aws_access_key_id=AKIOTHER\r\n"
+                                        "aws_secret_access_key = x\r\n";
+  std::ofstream(at + "/config") << "[default]\nregion = eu-west-3\ns3 =\n  region = nested\n"
+                                   "[profile fails]\ncredential_process = false\n"
+                                   "[profile sso]\nsso_session = s\n";
+  const auto keys = zp::aws_login().keys(none).value();
+  CHECK(keys.access_key == "AKIDEF");
+  CHECK(keys.secret_key == "a=b");
+  CHECK(aws_region({}) == "eu-west-3");
+  CHECK(zp::aws_login::automatic("other").keys(none).value().access_key == "AKIOTHER");
+  with.set("AWS_PROFILE", "other");
+  CHECK(zp::aws_login().keys(none).value().access_key == "AKIOTHER");
+  const auto sso = zp::aws_login::automatic("sso").keys(none);
+  REQUIRE_FALSE(sso);
+  CHECK(sso.failure().code == zp::errc::unsupported);
+  CHECK_FALSE(zp::aws_login::automatic("fails").keys(none));
+  CHECK_FALSE(zp::aws_login::automatic("nobody").keys(none));
+}
+
+TEST_CASE("s3: credential_process of a profile is run") {
+  environment with;
+  const test::temp_directory home;
+  const std::string at = home.path().string();
+  std::ofstream(at + "/keys.json") << document;
+  with.set("AWS_CONFIG_FILE", (at + "/config").c_str());
+  std::ofstream(at + "/config") << "[default]\ncredential_process = cat '" << at << "/keys.json'\n";
+  const auto keys = zp::aws_login().keys(none).value();
+  CHECK(keys.access_key == "AKIDOC");
+  CHECK(keys.session_token == "t");
+  CHECK(keys.expires == 4102444800);
+}
+
+TEST_CASE("s3: keys of a container, a web identity and a machine") {
+  environment with;
+  const test::temp_directory home;
+  const answers by{[](const zp::http_request& request) {
+    if (request.url == "http://169.254.170.2/role") return text(200, document);
+    if (request.url == "http://127.0.0.1:9/k") {
+      const std::string* token = zp::find_header(request.headers, "authorization");
+      return text(token != nullptr && *token == "secret" ? 200 : 403, document);
+    }
+    if (request.url == "http://imds/latest/api/token")
+      return text(request.method == "PUT" ? 200 : 405, "session");
+    const std::string* token = zp::find_header(request.headers, "x-aws-ec2-metadata-token");
+    if (token != nullptr && *token == "session" &&
+        request.url == "http://imds/latest/meta-data/iam/security-credentials/")
+      return text(200, "the-role\n");
+    if (token != nullptr &&
+        request.url == "http://imds/latest/meta-data/iam/security-credentials/the-role")
+      return text(200, document);
+    if (request.url == "http://sts/" && request.method == "POST" &&
+        zp::as_text(request.body[0]).find("WebIdentityToken=jwt%2B") != std::string::npos)
+      return text(200,
+                  "<AssumeRoleWithWebIdentityResponse xmlns='x'><AssumeRoleWithWebIdentityResult>"
+                  "<Credentials><AccessKeyId>AKIWEB</AccessKeyId><SecretAccessKey>w"
+                  "</SecretAccessKey><SessionToken>s</SessionToken><Expiration>"
+                  "2100-01-01T00:00:00Z</Expiration></Credentials>"
+                  "</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>");
+    return text(404, "");
+  }};
+  with.set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://imds/");
+  CHECK(zp::aws_login().keys(by).value().access_key == "AKIDOC");
+  with.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/role");
+  CHECK(zp::aws_login().keys(by).value().access_key == "AKIDOC");
+  CHECK(by.asked->back() == "GET http://169.254.170.2/role");
+  with.set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", nullptr);
+  with.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:9/k");
+  with.set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "secret");
+  CHECK(zp::aws_login().keys(by).value().access_key == "AKIDOC");
+  with.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.com/k");
+  const auto elsewhere = zp::aws_login().keys(by);
+  REQUIRE_FALSE(elsewhere);
+  CHECK(elsewhere.failure().code == zp::errc::invalid_argument);
+  CHECK(by.asked->back() != "GET http://example.com/k");
+  std::ofstream(home.path() / "token") << "jwt+\n";
+  with.set("AWS_WEB_IDENTITY_TOKEN_FILE", (home.path() / "token").c_str());
+  with.set("AWS_ROLE_ARN", "arn:aws:iam::1:role/r");
+  with.set("AWS_ENDPOINT_URL_STS", "http://sts");
+  CHECK(zp::aws_login().keys(by).value().access_key == "AKIWEB");
+}
+
+TEST_CASE("s3: documents with no keys are refused, and not shown") {
+  for (const char* broken : {"", "{}", "[]", "{\"AccessKeyId\":1,\"SecretAccessKey\":\"hidden\"}",
+                             "{\"AccessKeyId\":\"hidden\"", "hidden"}) {
+    CAPTURE(broken);
+    const auto keys = parse_aws_keys(broken, "it");
+    REQUIRE_FALSE(keys);
+    CHECK(keys.failure().code == zp::errc::corrupt);
+    CHECK(keys.failure().message.find("hidden") == std::string::npos);
+  }
+  CHECK(parse_iso_time("2026-11-28T12:00:00Z") == 1795867200);
+  CHECK(parse_iso_time("2026-11-28T12:00:00.123Z") == 1795867200);
+  for (const char* broken :
+       {"", "2026-13-28T12:00:00Z", "2026-11-31T12:00:00Z", "2026-11-28 12:00:00Z",
+        "2026-11-28T25:00:00Z", "2026-1a-28T12:00:00Z"})
+    CHECK_FALSE(parse_iso_time(broken));
+}
+
+TEST_CASE("s3: keys that end are asked for ahead of time, by one thread at a time") {
+  std::atomic<int> asked{0}, at_once{0}, most{0};
+  std::atomic<std::int64_t> lasts{3600};
+  std::atomic<bool> works{true};
+  const zp::aws_login login =
+      zp::aws_login::from([&](const zp::any_transport&) -> zp::result<zp::aws_credentials> {
+        most = std::max(most.load(), ++at_once);
+        ++asked;
+        std::this_thread::yield();
+        --at_once;
+        if (!works) return zp::error{zp::errc::unavailable, "gone"};
+        return zp::aws_credentials{
+            .access_key = "A", .secret_key = "s", .expires = seconds_now() + lasts.load()};
+      });
+  const auto all = [&] {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] { CHECK(login.keys(none).value().access_key == "A"); });
+    for (auto& one : threads) one.join();
+  };
+  all();
+  CHECK(asked == 1);
+  CHECK(most == 1);
+  // Within 5 minutes of their end they are asked for again; the old ones serve where that fails.
+  lasts = 200;
+  const zp::aws_login short_lived =
+      zp::aws_login::from([&](const zp::any_transport&) -> zp::result<zp::aws_credentials> {
+        ++asked;
+        if (!works) return zp::error{zp::errc::unavailable, "gone"};
+        return zp::aws_credentials{
+            .access_key = "B", .secret_key = "s", .expires = seconds_now() + 200};
+      });
+  CHECK(short_lived.keys(none).value().access_key == "B");
+  const int before = asked;
+  works = false;
+  CHECK(short_lived.keys(none).value().access_key == "B");
+  CHECK(asked == before + 1);
+}
