@@ -106,7 +106,8 @@ TEST_CASE("what does not fit the part is refused, and says so to the target") {
   check_failure(w.write(box({1, 1}, {2, 3}), other), errc::shape_mismatch, "[3, 2]");
   check_failure(w.write(box({1, 0}, {4, 4}), beyond), errc::out_of_range,
                 "reaches beyond the array");
-  check_failure(w.write(box({0, 0}, {2, 2}), tensor()), errc::invalid_argument, "empty tensor");
+  check_failure(w.write(box({0, 0}, {2, 2}), tensor()), errc::invalid_argument,
+                "the tensor is empty");
 }
 
 TEST_CASE("a part is written from flat values, array-likes and views") {

@@ -147,7 +147,7 @@ TEST_CASE("zstd: what is not a frame is an error, also after one") {
     bytes room(10);
     zp::codec_workspace scratch;
     CHECK(zp::zstd_codec{}.decode(few.bytes(), room, scratch).failure().message ==
-          "frame truncated");
+          "the frame is truncated");
   }
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("golden row 33: a shard is found by its hint, or by its offset where t
 
   const error nowhere = shards.find({"w", {}, 2}).failure();
   CHECK(nowhere.code == errc::invalid_argument);
-  CHECK(nowhere.message == "shards of \"w\": looked up without an offset");
+  CHECK(nowhere.message == "shards of \"w\": it is looked up without an offset");
 
   const error none = held({}).find(at(3, 2)).failure();
   CHECK(none.code == errc::out_of_range);

@@ -186,8 +186,8 @@ void what_is_no_host_memory() {
           "an Ort::Value in memory of Cuda");
 
   Ort::Value empty{nullptr};
-  refused(save_of({"w", empty}), zp::errc::invalid_argument, "an empty Ort::Value");
-  refused(from.load_into("w", empty), zp::errc::invalid_argument, "an empty Ort::Value");
+  refused(save_of({"w", empty}), zp::errc::invalid_argument, "the Ort::Value is empty");
+  refused(from.load_into("w", empty), zp::errc::invalid_argument, "the Ort::Value is empty");
 
   Ort::Value text = allocated({2}, ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING);
   refused(save_of({"w", text}), zp::errc::unsupported, "std::vector<std::string>");

@@ -170,7 +170,8 @@ ZARRPOINT_INLINE result<array_metadata> metadata_of_shape(const array& of, const
     return error{errc::invalid_argument, "an array of shape " + to_string(out.shape) +
                                              " cannot become " + to_string(shape)};
   for (const index_t extent : shape)
-    if (extent < 0) return error{errc::invalid_argument, "a negative extent: " + to_string(shape)};
+    if (extent < 0)
+      return error{errc::invalid_argument, "an extent is negative: " + to_string(shape)};
   out.shape = shape;
   for (std::size_t d = 0; d < out.edges.size(); ++d) {
     if (out.edges[d].check(shape[d])) continue;

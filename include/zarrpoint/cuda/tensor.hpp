@@ -60,8 +60,9 @@ class tensor_any {
   /// `invalid_argument` for no dtype; `out_of_range` for a shape that no memory holds.
   static result<tensor_any> make(const tensor_spec& spec, const device_space& where) {
     if (spec.type.is_variable())
-      return error{errc::unsupported, "strings live in host memory only"};
-    if (!spec.type.valid()) return error{errc::invalid_argument, "tensor of an invalid dtype"};
+      return error{errc::unsupported,
+                   "strings live in host memory only; load or save them without a device"};
+    if (!spec.type.valid()) return error{errc::invalid_argument, "the tensor has an invalid dtype"};
     ZARRPOINT_TRY(bytes, byte_count(spec));
     auto memory = buffer::allocate(bytes, where);
     if (!memory) return std::move(memory).failure().at("tensor " + to_string(spec));
@@ -135,7 +136,8 @@ struct tensor_any::zarrpoint_handler {
 
   /// Errors: `invalid_argument` for an empty tensor.
   static result<tensor_spec> spec(const tensor_any& value) {
-    if (!value.type().valid()) return error{errc::invalid_argument, "an empty tensor"};
+    if (!value.type().valid())
+      return error{errc::invalid_argument, "the tensor is empty: it has no memory"};
     return value.spec();
   }
   static tensor_view<space> view(const tensor_any& value) {

@@ -74,7 +74,9 @@ result<bool> place_by_kernel([[maybe_unused]] const mutable_tensor_view<Space>& 
 
 template <class Space>
 result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource) {
-  if (from.type.is_variable()) return error{errc::unsupported, "strings live in host memory only"};
+  if (from.type.is_variable())
+    return error{errc::unsupported,
+                 "strings live in host memory only; load or save them without a device"};
   ZARRPOINT_CHECK(byte_count(from.spec()));
   const packed_rows rows = packed_rows::of(from.shape, from.strides, from.type.size());
   staged out;

@@ -382,7 +382,7 @@ ZARRPOINT_INLINE void buffer::swap(buffer& other) noexcept {
 
 ZARRPOINT_INLINE result<tensor> tensor::make(const tensor_spec& spec, memory_resource& from) {
   if (memory_size(spec.type) == 0)
-    return error{errc::invalid_argument, "tensor of an invalid dtype"};
+    return error{errc::invalid_argument, "the tensor has an invalid dtype"};
   ZARRPOINT_TRY(bytes, byte_count(spec.shape, memory_size(spec.type)));
   auto memory = buffer::allocate(bytes, from);
   if (!memory) return std::move(memory).failure().at("tensor " + to_string(spec));

@@ -133,7 +133,8 @@ class device_read {
   result<void> check(const selection& part, const dims& bounds) const {
     ZARRPOINT_CHECK(part.check(bounds));
     if (target().type.is_variable() || stored_.is_variable())
-      return error{errc::unsupported, "strings live in host memory only"};
+      return error{errc::unsupported,
+                   "strings live in host memory only; load or save them without a device"};
     if (!(options_.cast ? stored_.castable_to(target().type) : stored_ == target().type))
       return error{errc::dtype_mismatch, "the array is of type " + std::string(to_string(stored_)) +
                                              ", not " + std::string(to_string(target().type))};

@@ -70,10 +70,11 @@ ZARRPOINT_INLINE result<std::vector<stored_node>> walk_nodes(const any_store& st
       const auto depth =
           static_cast<std::size_t>(std::count(child.path.begin(), child.path.end(), '/'));
       if (depth > detail::max_node_depth || out.size() >= detail::max_nodes)
-        return error{errc::resource_limit,
-                     "hierarchy of more than " + std::to_string(detail::max_nodes) +
-                         " nodes, or nested deeper than " + std::to_string(detail::max_node_depth) +
-                         ", at " + detail::in_quotes(child.path)};
+        return error{errc::resource_limit, "the hierarchy has more than " +
+                                               std::to_string(detail::max_nodes) +
+                                               " nodes, or is nested deeper than " +
+                                               std::to_string(detail::max_node_depth) + ", at " +
+                                               detail::in_quotes(child.path)};
       if (child.kind == node_kind::group) open.push_back(child.path);
       out.push_back(std::move(child));
     }

@@ -22,7 +22,7 @@ result<void> for_each_object(const any_store& store, const store_key& prefix, F&
     const std::string at = std::move(open.back());
     open.pop_back();
     if (static_cast<std::size_t>(std::count(at.begin(), at.end(), '/')) > max_depth)
-      return error{errc::resource_limit, "directories nested deeper than 256"};
+      return error{errc::resource_limit, "directories are nested deeper than 256 levels"};
     ZARRPOINT_TRY(folder, prefix.child(at));
     ZARRPOINT_TRY(children, store.list(folder));
     const auto is_document = [](const list_entry& child) {

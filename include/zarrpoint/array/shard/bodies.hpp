@@ -178,7 +178,7 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
   const node::object* members = configuration.if_object();
   if (members == nullptr) return error{errc::corrupt, "sharding_indexed: configuration is missing"};
   if (detail::is_deeper(configuration, most_levels))
-    return error{errc::unsupported, "sharding_indexed: shards within each other deeper than " +
+    return error{errc::unsupported, "sharding_indexed: shards lie within each other deeper than " +
                                         std::to_string(most_levels) + " levels"};
   return parse(configuration, *members).at(name);
 }

@@ -218,7 +218,7 @@ ZARRPOINT_INLINE result<void> bytes_codec::decode(bytes_view stored, const mutab
 // ----------------------------------------------------------------------------------- vlen_utf8.hpp
 
 ZARRPOINT_INLINE const char* vlen_utf8_codec::check(std::string_view text) {
-  return is_utf8(text) ? nullptr : "a string that is not UTF-8";
+  return is_utf8(text) ? nullptr : "a string is not UTF-8";
 }
 
 }}  // namespace zarrpoint::v0

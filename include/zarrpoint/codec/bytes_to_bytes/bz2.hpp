@@ -70,7 +70,7 @@ inline result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory
   from = from.last(cursor.input_left(stream));
   if (status == BZ_STREAM_END) return to.size() - cursor.output_left(stream);
   if (status == BZ_MEM_ERROR) return held.no_memory("a decompressor");
-  if (status != BZ_OK) return error{errc::corrupt, "bad stream"};
+  if (status != BZ_OK) return error{errc::corrupt, "the stream is damaged"};
   // No progress: input or output has run out. One more byte of room tells which.
   char one_more = 0;
   stream.next_out = &one_more;
@@ -78,7 +78,7 @@ inline result<std::size_t> bz2_decode(bytes_view& from, mutable_bytes to, memory
   if (cursor.output_left(stream) == 1 && (BZ2_bzDecompress(&stream), stream.avail_out == 0))
     return error{errc::out_of_range,
                  "more than the " + std::to_string(to.size()) + " bytes expected"};
-  return error{errc::corrupt, "stream truncated"};
+  return error{errc::corrupt, "the stream is truncated"};
 }
 
 }  // namespace detail

@@ -133,7 +133,7 @@ inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, inf
   if (status == Z_NEED_DICT)
     return error{errc::unsupported, "the stream needs a dictionary, which is not supported"};
   if (status != Z_BUF_ERROR)
-    return error{errc::corrupt, stream.msg != nullptr ? stream.msg : "bad stream"};
+    return error{errc::corrupt, stream.msg != nullptr ? stream.msg : "the stream is damaged"};
   // No progress: input or output has run out. One more byte of room tells which.
   Bytef one_more = 0;
   stream.next_out = &one_more;
@@ -141,7 +141,7 @@ inline result<std::size_t> inflate_bytes(bytes_view& from, mutable_bytes to, inf
   if (cursor.output_left(stream) == 1 && (inflate(&stream, Z_NO_FLUSH), stream.avail_out == 0))
     return error{errc::out_of_range,
                  "more than the " + std::to_string(to.size()) + " bytes expected"};
-  return error{errc::corrupt, "stream truncated"};
+  return error{errc::corrupt, "the stream is truncated"};
 }
 
 /// What `gzip` and `zlib` have in common.
@@ -202,7 +202,7 @@ struct zlib_codec : detail::deflate_codec<zlib_codec, detail::deflate_framing::z
   result<std::size_t> decode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
     ZARRPOINT_TRY(written, inflate(from, to, scratch));
     if (from.empty()) return written;
-    return error{errc::corrupt, std::to_string(from.size()) + " bytes after the stream"};
+    return error{errc::corrupt, std::to_string(from.size()) + " bytes follow the stream"};
   }
 };
 

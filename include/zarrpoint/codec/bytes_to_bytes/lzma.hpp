@@ -57,7 +57,7 @@ class lzma_stream_state {
       case LZMA_UNSUPPORTED_CHECK:
         return {errc::unsupported, "liblzma does not support this check"};
       case LZMA_FORMAT_ERROR: return {otherwise, "the bytes are not a stream of this format"};
-      default: return {otherwise, "bad stream"};
+      default: return {otherwise, "the stream is damaged"};
     }
   }
 
@@ -131,7 +131,7 @@ struct lzma_codec {
       ZARRPOINT_TRY(written, decode_stream(from, to.subspan(done), scratch.state<decoder>()));
       done += written;
       if (format != container::xz && !from.empty())
-        return error{errc::corrupt, std::to_string(from.size()) + " bytes after the stream"};
+        return error{errc::corrupt, std::to_string(from.size()) + " bytes follow the stream"};
     } while (!from.empty());
     return done;
   }
@@ -183,7 +183,7 @@ struct lzma_codec {
     if (status == LZMA_STREAM_END) return written;
     if (status != LZMA_BUF_ERROR) return state.failure(status, errc::corrupt);
     // No progress: input or output has run out. One more byte of room tells which.
-    if (stream.avail_out != 0) return error{errc::corrupt, "stream truncated"};
+    if (stream.avail_out != 0) return error{errc::corrupt, "the stream is truncated"};
     std::uint8_t one_more = 0;
     stream.next_out = &one_more;
     stream.avail_out = 1;
@@ -193,7 +193,7 @@ struct lzma_codec {
                    "more than the " + std::to_string(to.size()) + " bytes expected"};
     from = from.last(stream.avail_in);
     if (status == LZMA_STREAM_END) return written;
-    return error{errc::corrupt, "stream truncated"};
+    return error{errc::corrupt, "the stream is truncated"};
   }
 };
 

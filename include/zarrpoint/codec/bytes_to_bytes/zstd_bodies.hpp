@@ -137,7 +137,7 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> zstd_codec::decoded_size(bytes_vie
 
 ZARRPOINT_INLINE result<zstd_codec::frame> zstd_codec::next_frame(bytes_view from) {
   frame out;
-  if (from.size() < sizeof(std::uint32_t)) return error{errc::corrupt, "frame truncated"};
+  if (from.size() < sizeof(std::uint32_t)) return error{errc::corrupt, "the frame is truncated"};
   const auto magic = load_le<std::uint32_t>(from.data());
   out.skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
   if (!out.skippable && magic != ZSTD_MAGICNUMBER)
@@ -147,7 +147,7 @@ ZARRPOINT_INLINE result<zstd_codec::frame> zstd_codec::next_frame(bytes_view fro
   out.bytes = from.first(size);
   const unsigned long long content = ZSTD_getFrameContentSize(from.data(), from.size());
   if (content == ZSTD_CONTENTSIZE_ERROR && !out.skippable)
-    return error{errc::corrupt, "bad frame header"};
+    return error{errc::corrupt, "the frame header is damaged"};
   if (content < ZSTD_CONTENTSIZE_ERROR) out.content = content;
   return out;
 }
@@ -160,7 +160,7 @@ ZARRPOINT_INLINE error zstd_codec::failure(std::size_t status, errc code) {
   switch (ZSTD_getErrorCode(status)) {
     case ZSTD_error_memory_allocation: code = errc::resource_limit; break;
     case ZSTD_error_dstSize_tooSmall: code = errc::out_of_range; break;
-    case ZSTD_error_srcSize_wrong: return {code, "frame truncated"};
+    case ZSTD_error_srcSize_wrong: return {code, "the frame is truncated"};
     default: break;
   }
   return {code, ZSTD_getErrorName(status)};

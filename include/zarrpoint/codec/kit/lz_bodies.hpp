@@ -301,7 +301,7 @@ ZARRPOINT_INLINE lz_status lz_cursor::match(std::size_t distance, std::size_t le
 ZARRPOINT_INLINE result<std::size_t> lz_cursor::finish(lz_status status) const {
   switch (status) {
     case lz_status::ok: return done_;
-    case lz_status::truncated: return error{errc::corrupt, "stream truncated"};
+    case lz_status::truncated: return error{errc::corrupt, "the stream is truncated"};
     case lz_status::bad_distance:
       return error{errc::corrupt, "a match refers to bytes before the start"};
     case lz_status::no_room: break;

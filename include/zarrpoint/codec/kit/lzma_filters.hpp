@@ -66,7 +66,7 @@ class lzma_filter_chain {
     result<void> add(const node& one) {
       const node* const id_node = one.find("id");
       const auto id = id_node == nullptr ? std::nullopt : id_node->to_int64();
-      if (!id) return error{errc::invalid_argument, "a filter without an id"};
+      if (!id) return error{errc::invalid_argument, "a filter has no \"id\""};
       any_options& chosen = options[count];
       lzma_filter& filter = filters[count];
       filter.id = static_cast<lzma_vli>(*id);
@@ -82,7 +82,7 @@ class lzma_filter_chain {
         case LZMA_FILTER_ARM:
         case LZMA_FILTER_ARMTHUMB:
         case LZMA_FILTER_SPARC: return read_bcj(one, chosen.bcj);
-        default: return error{errc::unsupported, "filter " + std::to_string(*id)};
+        default: return error{errc::unsupported, "filter " + std::to_string(*id) + " is not known"};
       }
     }
 

@@ -105,7 +105,7 @@ struct vlen_codec {
       return {};
     }));
     if (!stored.empty())
-      return error{errc::corrupt, std::to_string(stored.size()) + " bytes after the last element"};
+      return error{errc::corrupt, std::to_string(stored.size()) + " bytes follow the last element"};
     return {};
   }
 

@@ -27,12 +27,12 @@ ZARRPOINT_INLINE result<std::size_t> base64_codec::encode(bytes_view from, mutab
 ZARRPOINT_INLINE result<std::size_t> base64_codec::decode(bytes_view from, mutable_bytes to,
                                                           codec_workspace&) const {
   const std::optional<std::size_t> size = detail::base64_decoded_size(as_text(from));
-  if (!size) return error{errc::corrupt, "text that is not base64"};
+  if (!size) return error{errc::corrupt, "the text is not base64"};
   if (*size > to.size())
     return error{errc::out_of_range, std::to_string(*size) + " bytes where " +
                                          std::to_string(to.size()) + " are expected"};
   if (!detail::base64_decode(as_text(from), to.data()))
-    return error{errc::corrupt, "text that is not base64"};
+    return error{errc::corrupt, "the text is not base64"};
   return *size;
 }
 
@@ -45,7 +45,7 @@ ZARRPOINT_INLINE void jenkins_lookup3_codec::fields(configuration_fields& all) {
   all.put("prefix", {});
   const node* const prefix = all.find("prefix");
   if (prefix != nullptr && !prefix->is_null())
-    all.fail({errc::unsupported, "a \"prefix\" other than null"});
+    all.fail({errc::unsupported, "the only \"prefix\" that is known is null"});
 }
 
 ZARRPOINT_INLINE void lz4_codec::fields(configuration_fields& all) {
@@ -91,8 +91,8 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> lz4_codec::decoded_size(bytes_view
 ZARRPOINT_INLINE result<numcodecs_packbits_codec> numcodecs_packbits_codec::resolve(
     const tensor_spec& decoded) const {
   if (decoded.type.size() == 1 && decoded.type.is_number()) return *this;
-  return error{errc::unsupported,
-               "bits of elements of type " + std::string(to_string(decoded.type))};
+  return error{errc::unsupported, "packbits works on elements of one byte; this array has " +
+                                      std::string(to_string(decoded.type))};
 }
 
 ZARRPOINT_INLINE tensor_spec

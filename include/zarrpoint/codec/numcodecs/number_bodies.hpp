@@ -288,7 +288,10 @@ ZARRPOINT_INLINE void quantize_codec::fields(configuration_fields& all) {
 
 ZARRPOINT_INLINE result<void> quantize_codec::check() const {
   if (types.decoded->type.is_floating() && types.encoded->type.is_floating()) return {};
-  return error{errc::unsupported, "elements that are not floats"};
+  const dtype& other =
+      types.decoded->type.is_floating() ? types.encoded->type : types.decoded->type;
+  return error{errc::unsupported,
+               "quantize works on floats; this array has " + std::string(to_string(other))};
 }
 
 ZARRPOINT_INLINE result<void> quantize_codec::forward(const mutable_host_view& to,

@@ -159,7 +159,7 @@ ZARRPOINT_INLINE result<void> json_rows_reader::text(std::string& into) {
     const char special = from_.front();
     from_.remove_prefix(1);
     if (special == '"') return {};
-    if (special != '\\') return error{errc::corrupt, "a control character in a string"};
+    if (special != '\\') return error{errc::corrupt, "a string has a control character"};
     ZARRPOINT_CHECK(escape(into));
   }
 }
@@ -168,7 +168,7 @@ ZARRPOINT_INLINE result<std::uint64_t> json_rows_reader::number() {
   skip_space();
   std::uint64_t value = 0;
   const auto [end, status] = std::from_chars(from_.data(), from_.data() + from_.size(), value);
-  if (status != std::errc()) return error{errc::corrupt, "expected a number"};
+  if (status != std::errc()) return error{errc::corrupt, "a number is expected"};
   from_.remove_prefix(static_cast<std::size_t>(end - from_.data()));
   return value;
 }
@@ -176,7 +176,7 @@ ZARRPOINT_INLINE result<std::uint64_t> json_rows_reader::number() {
 ZARRPOINT_INLINE result<void> json_rows_reader::finish() {
   skip_space();
   if (from_.empty()) return {};
-  return error{errc::corrupt, std::to_string(from_.size()) + " bytes after the list"};
+  return error{errc::corrupt, std::to_string(from_.size()) + " bytes follow the list"};
 }
 
 ZARRPOINT_INLINE void json_rows_reader::skip_space() {
@@ -209,7 +209,7 @@ ZARRPOINT_INLINE result<void> json_rows_reader::placeholder() {
                            : word == "true" || word == "false" ? "a bool"
                            : is_number                         ? "a number"
                                                                : nullptr;
-  if (name == nullptr) return error{errc::corrupt, "expected a value"};
+  if (name == nullptr) return error{errc::corrupt, "a value is expected"};
   return error{errc::unsupported, std::string("expected a string, found ") + name};
 }
 
@@ -223,7 +223,7 @@ ZARRPOINT_INLINE result<void> json_rows_reader::escape(std::string& into) {
     into += to[at];
     return {};
   }
-  if (c != 'u') return error{errc::corrupt, "an unknown escape"};
+  if (c != 'u') return error{errc::corrupt, "an escape in a string is unknown"};
   ZARRPOINT_TRY(unit, code_unit());
   std::uint32_t point = unit;
   if (point >= 0xd800 && point < 0xe000) {
@@ -242,7 +242,7 @@ ZARRPOINT_INLINE result<std::uint32_t> json_rows_reader::code_unit() {
   std::uint32_t value = 0;
   const auto [end, status] = std::from_chars(from_.data(), from_.data() + 4, value, 16);
   if (status != std::errc() || end != from_.data() + 4)
-    return error{errc::corrupt, "an unknown escape"};
+    return error{errc::corrupt, "an escape in a string is unknown"};
   from_.remove_prefix(4);
   return value;
 }
@@ -316,7 +316,8 @@ ZARRPOINT_INLINE void json2_codec::fields(configuration_fields& all) {
   std::string encoding = "utf-8";
   all.text("encoding", encoding);
   if (encoding != "utf-8" && encoding != "utf8" && encoding != "ascii")
-    all.fail({errc::unsupported, "JSON in " + detail::in_quotes(encoding)});
+    all.fail(
+        {errc::unsupported, "JSON in " + detail::in_quotes(encoding) + " is not read; UTF-8 is"});
   all.boolean("ensure_ascii", ensure_ascii);
   all.boolean("strict", strict);
   for (const char* const of_writer :
@@ -366,7 +367,7 @@ ZARRPOINT_INLINE result<std::uint64_t> msgpack_reader::number() {
 
 ZARRPOINT_INLINE result<void> msgpack_reader::finish() const {
   if (from_.empty()) return {};
-  return error{errc::corrupt, std::to_string(from_.size()) + " bytes after the list"};
+  return error{errc::corrupt, std::to_string(from_.size()) + " bytes follow the list"};
 }
 
 ZARRPOINT_INLINE result<std::uint64_t> msgpack_reader::take(std::size_t size) {

@@ -79,7 +79,7 @@ class rows_reader {
   result<void> element(std::byte* at) {
     std::string& text = *reinterpret_cast<std::string*>(at);
     ZARRPOINT_CHECK(from_.text(text));
-    if (!is_utf8(text)) return error{errc::corrupt, "a string that is not UTF-8"};
+    if (!is_utf8(text)) return error{errc::corrupt, "a string is not UTF-8"};
     return scratch_.charge_text(text.size());
   }
 
@@ -135,9 +135,9 @@ class rows_writer {
   }
   result<void> element(const std::byte* at) {
     const std::string& text = *reinterpret_cast<const std::string*>(at);
-    if (!is_utf8(text)) return error{errc::invalid_argument, "a string that is not UTF-8"};
+    if (!is_utf8(text)) return error{errc::invalid_argument, "a string is not UTF-8"};
     if (text.size() > UINT32_MAX)
-      return error{errc::out_of_range, "an element of 2^32 bytes or more"};
+      return error{errc::out_of_range, "an element takes 2^32 bytes or more"};
     to_.text(text);
     return {};
   }
@@ -281,7 +281,7 @@ class json_rows_reader {
 
   /// What follows a backslash.
   result<void> escape(std::string& into);
-  static error lone_surrogate() { return {errc::corrupt, "half of a surrogate pair"}; }
+  static error lone_surrogate() { return {errc::corrupt, "a string has half of a surrogate pair"}; }
 
   result<std::uint32_t> code_unit();
   static void append_utf8(std::string& into, std::uint32_t point);

@@ -332,7 +332,7 @@ result<void> pco_decode_chunk(const pco_source& source, std::byte* to, std::size
   pco_mode<L> mode;
   ZARRPOINT_CHECK(mode.read(source.from, source.type.order, source.memory));
   if (mode.how == pco_mode<L>::kind::int_mult && source.version == 0)
-    return error{errc::unsupported, "multiples of integers as pcodec 0.0 has written them"};
+    return error{errc::unsupported, "multiples of integers as pcodec 0.0 wrote them are not read"};
   ZARRPOINT_TRY(delta, pco_delta::read(source.from, source.version));
   if (mode.how == pco_mode<L>::kind::dict)
     return pco_chunk<L, std::uint32_t>(source, mode, delta).decode(to, count);
@@ -342,13 +342,14 @@ result<void> pco_decode_chunk(const pco_source& source, std::byte* to, std::size
 /// The head of a file: the version of the format of its chunks.
 inline result<unsigned> pco_read_head(pco_reader& from) {
   ZARRPOINT_TRY(magic, from.read(32));
-  if (magic != 0x216f6370) return error{errc::corrupt, "not a stream of pcodec: no \"pco!\""};
+  if (magic != 0x216f6370)
+    return error{errc::corrupt, "this is not a stream of pcodec: it does not begin with \"pco!\""};
   ZARRPOINT_TRY(file_version, from.read(8));
   std::uint64_t version = file_version;  // until 2 there is one number for both
   if (file_version >= 2) {
     if (file_version > 3)
       return error{errc::unsupported,
-                   "a file of pcodec of version " + std::to_string(file_version)};
+                   "version " + std::to_string(file_version) + " of files of pcodec is not read"};
     if (file_version == 3) ZARRPOINT_CHECK(from.read(8));  // each chunk says its type, too
     ZARRPOINT_TRY(hint_bits, from.read(6));
     ZARRPOINT_CHECK(from.read(static_cast<unsigned>(hint_bits) + 1));
@@ -357,7 +358,7 @@ inline result<unsigned> pco_read_head(pco_reader& from) {
     version = major;
   }
   if (version > 4)
-    return error{errc::unsupported, "format " + std::to_string(version) + " of pcodec"};
+    return error{errc::unsupported, "format " + std::to_string(version) + " of pcodec is not read"};
   // Of 4 there are minor versions; what a later one has added is refused where it stands.
   if (version == 4) ZARRPOINT_CHECK(from.read(8));
   return static_cast<unsigned>(version);

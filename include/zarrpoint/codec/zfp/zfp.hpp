@@ -133,7 +133,8 @@ struct zfpy_codec {
   result<std::size_t> encode(const host_view& from, mutable_bytes to,
                              codec_workspace& scratch) const {
     if (mode < zfp_mode_fixed_rate)
-      return error{errc::unsupported, "\"mode\" " + std::to_string(mode) + " of numcodecs.zfpy"};
+      return error{errc::unsupported,
+                   "\"mode\" " + std::to_string(mode) + " of numcodecs.zfpy is not known"};
     return detail::zfp_encode(from, to, options(), true, scratch);
   }
   result<void> decode(bytes_view stored, const mutable_host_view& into,

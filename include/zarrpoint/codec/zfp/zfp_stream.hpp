@@ -105,9 +105,9 @@ inline result<void> zfp_decode(bytes_view stored, const mutable_host_view& into,
     ZARRPOINT_CHECK(prepare_zfp(*bits.get(), how, field));
     // Each block has its least, so that few bytes cannot ask for much memory, nor for much time.
     const std::uint64_t least = std::max(bits.get()->minbits, 1U) * zfp_field_blocks(&field) / 8;
-    if (least > stored.size()) return error{errc::corrupt, "stream truncated"};
+    if (least > stored.size()) return error{errc::corrupt, "the stream is truncated"};
     if (stored.size() > zfp_stream_bytes(*bits.get(), field) + 8)
-      return error{errc::corrupt, "bytes after the stream"};
+      return error{errc::corrupt, "bytes follow the stream"};
     // Words of eight are read whole, also the last one.
     const std::uint64_t readable = zfp_readable_bytes(*bits.get(), field, stored.size());
     room = std::max<std::uint64_t>(readable, stored.size()) / 8 * 8 + 16;
@@ -133,12 +133,12 @@ inline result<void> zfp_decode(bytes_view stored, const mutable_host_view& into,
   if (used == 0) return error{errc::corrupt, "zfp cannot read the stream"};
   const std::size_t word = std::max<std::size_t>(stream_word_bits / 8, 1);
   if (used > (stored.size() + word - 1) / word * word)
-    return error{errc::corrupt, "stream truncated"};
+    return error{errc::corrupt, "the stream is truncated"};
   const bytes_view rest = stored.subspan(std::min(used, stored.size()));
   const bool is_padding =
       rest.size() < 8 &&
       std::all_of(rest.begin(), rest.end(), [](std::byte one) { return one == std::byte{}; });
-  if (!is_padding) return error{errc::corrupt, "bytes after the stream"};
+  if (!is_padding) return error{errc::corrupt, "bytes follow the stream"};
   if (!in_place) elements_from_zfp(into, wide.bytes());
   return {};
 }

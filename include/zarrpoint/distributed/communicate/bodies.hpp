@@ -277,7 +277,7 @@ ZARRPOINT_INLINE result<rank_mesh> rank_mesh::make(std::vector<axis> axes, mesh_
         return error{errc::invalid_argument, "a mesh has axis \"" + axes[i].name + "\" twice"};
     }
     ZARRPOINT_TRY(more, checked_mul(ranks, axes[i].extent));
-    if (more > INT32_MAX) return error{errc::out_of_range, "a mesh of more than 2^31 ranks"};
+    if (more > INT32_MAX) return error{errc::out_of_range, "the mesh has more than 2^31 ranks"};
     ranks = more;
   }
   if (order == mesh_order::last_fastest) std::reverse(axes.begin(), axes.end());

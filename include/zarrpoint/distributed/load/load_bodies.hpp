@@ -614,7 +614,7 @@ ZARRPOINT_INLINE result<state> load_sharded_metadata(const location& where,
     const write_grid places{grid.global_shape, dims(grid.global_shape.rank(), 1)};
     ZARRPOINT_TRY(count, places.cells());
     if (static_cast<std::uint64_t>(count) > left)
-      return error{errc::resource_limit, "more than a million objects"};
+      return error{errc::resource_limit, "it has more than a million objects"};
     left -= static_cast<std::size_t>(count);
     for (index_t i = 0; i < count; ++i) {
       ZARRPOINT_TRY(object,

@@ -126,7 +126,7 @@ ZARRPOINT_INLINE result<void> shard_table::append(int rank, std::uint32_t form,
   if (form >= forms_.size() || numbers.size() != forms_[form].width())
     return error{errc::invalid_argument, "a shard has the wrong number of values"};
   if (records_.size() >= UINT32_MAX)
-    return error{errc::resource_limit, "2^32 shards or more in one plan"};
+    return error{errc::resource_limit, "one plan has 2^32 shards or more"};
   records_.push_back({numbers_.size(), form, counts_[rank]++, rank});
   numbers_.insert(numbers_.end(), numbers.begin(), numbers.end());
   return {};
@@ -274,7 +274,7 @@ ZARRPOINT_INLINE void wire_reader::fail() noexcept {
 }
 
 ZARRPOINT_INLINE result<void> wire_reader::finish() const {
-  if (failed_) return error{errc::corrupt, "message of a process: truncated or damaged"};
+  if (failed_) return error{errc::corrupt, "the message of a process is truncated or damaged"};
   if (!rest_.empty())
     return error{errc::corrupt,
                  "message of a process: " + std::to_string(rest_.size()) + " bytes too many"};

@@ -60,7 +60,8 @@ class device_filler {
   result<void> fill(const box& place, const dims& unit, const fill_function& read) const {
     const mutable_tensor_view<Space>& into = to_.target();
     if (into.type.is_variable())
-      return error{errc::unsupported, "strings live in host memory only"};
+      return error{errc::unsupported,
+                   "strings live in host memory only; load or save them without a device"};
     const std::size_t slot = to_.ring().slot_bytes();
     if (size_ > slot)
       return error{errc::resource_limit, "elements of " + std::to_string(size_) +

@@ -59,7 +59,7 @@ ZARRPOINT_INLINE bool parse_dotted(std::string_view text, dims& out) {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<void> object_id::check() const {
-  if (key.empty()) return error{errc::invalid_argument, "object without a key"};
+  if (key.empty()) return error{errc::invalid_argument, "an object has no key"};
   if (global_offset.rank() != global_shape.rank())
     return detail::bad_object(*this, "global offset " + to_string(global_offset) +
                                          " must have the same rank as global shape " +
@@ -270,7 +270,8 @@ ZARRPOINT_INLINE result<std::size_t> local_shards::find(const metadata_index& in
   if (index.key != key_)
     return error{errc::invalid_argument, name + "looked up by the key \"" + index.key + "\""};
   if (shards_.empty()) return error{errc::out_of_range, name + "this process has none"};
-  if (!index.offset) return error{errc::invalid_argument, name + "looked up without an offset"};
+  if (!index.offset)
+    return error{errc::invalid_argument, name + "it is looked up without an offset"};
   if (index.hint && *index.hint < shards_.size()) {
     const shard_metadata& hinted = shards_[*index.hint];
     if (hinted.global_offset == *index.offset && !hinted.global_box().empty()) return *index.hint;

@@ -179,7 +179,7 @@ ZARRPOINT_INLINE result<void> check_axis(const shard_metadata& shard, std::size_
 
 ZARRPOINT_INLINE result<void> shard_metadata::check() const {
   const std::size_t rank = global_shape.rank();
-  if (key.empty()) return error{errc::invalid_argument, "shard without a key"};
+  if (key.empty()) return error{errc::invalid_argument, "a shard has no key"};
   if (!type.valid()) return detail::bad_shard(*this, "no data type");
   ZARRPOINT_CHECK(detail::check_ranks(*this));
   for (std::size_t axis = 0; axis < rank; ++axis) ZARRPOINT_CHECK(detail::check_axis(*this, axis));

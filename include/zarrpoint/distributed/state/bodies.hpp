@@ -162,7 +162,7 @@ ZARRPOINT_INLINE error state_place::failure(errc code, std::string_view what) co
 // ----------------------------------------------------------------------------- sharded_factory.hpp
 
 ZARRPOINT_INLINE result<void> sharded_factory::validate() const {
-  if (key_.empty()) return error{errc::invalid_argument, "factory without a key"};
+  if (key_.empty()) return error{errc::invalid_argument, "a factory has no key"};
   return {};
 }
 
@@ -198,7 +198,7 @@ ZARRPOINT_INLINE result<state> expand_state(const state& at, state_place& place,
     const sharded_factory* const factory = leaf.if_factory();
     if (factory == nullptr) return leaf;
     if (depth == max_factory_depth)
-      return place.failure(errc::resource_limit, "factories made by factories more than " +
+      return place.failure(errc::resource_limit, "factories make factories more than " +
                                                      std::to_string(max_factory_depth) +
                                                      " levels deep");
     ZARRPOINT_CHECK(factory->validate());
@@ -485,7 +485,8 @@ class state_comparison {
       differ("only one has a value");
     } else if (a.has_data()) {
       if (factory_depth_ == max_factory_depth)
-        return place_.failure(errc::resource_limit, "factories made by factories too deep");
+        return place_.failure(errc::resource_limit,
+                              "factories make factories too many levels deep");
       ZARRPOINT_TRY(of_a, a.build());
       ZARRPOINT_TRY(of_b, b.build());
       ++factory_depth_;

@@ -67,7 +67,7 @@ class state_place {
   auto within(const Step& step, F&& f) -> decltype(f()) {
     if (depth_ == max_state_depth)
       return failure(errc::resource_limit,
-                     "nested more than " + std::to_string(max_state_depth) + " levels deep");
+                     "it is nested more than " + std::to_string(max_state_depth) + " levels deep");
     const std::size_t length = path_.size();
     append_step(path_, step);
     ++depth_;

@@ -17,7 +17,8 @@ struct builtin_handler<tensor> {
 
   /// Errors: `invalid_argument` for an empty tensor.
   static result<tensor_spec> spec(const tensor& value) {
-    if (!value.type().valid()) return error{errc::invalid_argument, "an empty tensor"};
+    if (!value.type().valid())
+      return error{errc::invalid_argument, "the tensor is empty: it has no memory"};
     return value.spec();
   }
   static host_view view(const tensor& value) { return value.view(); }
@@ -36,7 +37,7 @@ struct builtin_handler<basic_tensor_view<Space, Writable>> {
   static constexpr bool is_view = true;
 
   static result<tensor_spec> spec(const basic_tensor_view<Space, Writable>& value) {
-    if (!value.type.valid()) return error{errc::invalid_argument, "a view of an invalid dtype"};
+    if (!value.type.valid()) return error{errc::invalid_argument, "the view has an invalid dtype"};
     ZARRPOINT_CHECK(byte_count(value.shape, memory_size(value.type)));
     return value.spec();
   }

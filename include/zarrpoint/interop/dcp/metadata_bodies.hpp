@@ -116,7 +116,7 @@ ZARRPOINT_INLINE result<stored_item> read_item(const pickle_value& info) {
   if (!transforms || transforms->is_none()) return out;
   constexpr std::size_t most_transforms = 8;  // there is one that we read
   if (transforms->element_count() > most_transforms)
-    return error{errc::unsupported, "its item went through too many transforms"};
+    return error{errc::unsupported, "its item has too many transforms"};
   for (std::size_t i = 0; i < transforms->element_count(); ++i) {
     ZARRPOINT_TRY(one, read_text(transforms->element(i), "transform_descriptors"));
     out.transforms.push_back(std::move(one));
@@ -176,7 +176,7 @@ class metadata_reader {
   static result<void> check_name(const std::string& name) {
     if (name.size() <= store_key::max_size) return {};
     return error{errc::unsupported,
-                 "a name of more than " + std::to_string(store_key::max_size) + " bytes"};
+                 "a name has more than " + std::to_string(store_key::max_size) + " bytes"};
   }
 
   /// A value that many places share counts at each, with some of what is kept of it.

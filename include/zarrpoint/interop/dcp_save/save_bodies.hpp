@@ -114,7 +114,8 @@ ZARRPOINT_INLINE result<archive_layout> archive_layout::of_tensor(const tensor_s
 
 ZARRPOINT_INLINE result<archive_layout> archive_layout::of_value(const torch::value& value) {
   ZARRPOINT_TRY(pickle, torch::detail::pickle_value_of(value));
-  if (!pickle.storages.empty()) return error{errc::invalid_argument, "a tensor within a value"};
+  if (!pickle.storages.empty())
+    return error{errc::invalid_argument, "a value has a tensor within it"};
   return archive_layout(std::move(pickle.bytes), false, 0);
 }
 

@@ -348,7 +348,7 @@ ZARRPOINT_INLINE result<header> parse_header(const blob& from, const header_limi
   if ((version & 0xffff) == 0 && version != 0)
     return error{errc::unsupported, "its numbers are big-endian"};
   if (version != 2 && version != 3)
-    return error{errc::unsupported, "version " + std::to_string(version) + " of GGUF"};
+    return error{errc::unsupported, "version " + std::to_string(version) + " of GGUF is not read"};
   out.version = version;
   ZARRPOINT_TRY(tensors, in.number<std::uint64_t>());
   ZARRPOINT_TRY(entries, in.number<std::uint64_t>());

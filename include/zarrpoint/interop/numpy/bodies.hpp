@@ -201,7 +201,8 @@ ZARRPOINT_INLINE result<npy_header> parse_npy(bytes_view file) {
   };
   const std::uint32_t version = byte(6);
   if (version < 1 || version > 3)
-    return error{errc::unsupported, "unknown npy format version " + std::to_string(version)};
+    return error{errc::unsupported,
+                 "npy format version " + std::to_string(version) + " is not known"};
   const std::size_t prefix = version == 1 ? 10 : 12;
   if (text.size() < prefix) return detail::broken("it is cut short");
   std::size_t length = byte(8) | byte(9) << 8;

@@ -66,10 +66,10 @@ ZARRPOINT_INLINE result<dims> lengths(const node& of, std::string_view name) {
 ZARRPOINT_INLINE result<std::int64_t> device_count(const dims& mesh) {
   std::int64_t out = 1;
   for (const index_t length : mesh) {
-    if (length < 1) return error{errc::corrupt, "a mesh without devices"};
+    if (length < 1) return error{errc::corrupt, "a mesh has no devices"};
     if (length > most_devices / out)
       return error{errc::resource_limit,
-                   "a mesh of more than " + std::to_string(most_devices) + " devices"};
+                   "a mesh has more than " + std::to_string(most_devices) + " devices"};
     out *= length;
   }
   return out;
@@ -557,7 +557,7 @@ ZARRPOINT_INLINE result<std::string> msgpack_input::short_text(std::size_t most)
   ZARRPOINT_TRY(from, head());
   if (from.kind != msgpack_kind::text) return error{errc::unsupported, "a key that is not a text"};
   if (from.number > most)
-    return error{errc::unsupported, "a key of more than " + std::to_string(most) + " bytes"};
+    return error{errc::unsupported, "a key has more than " + std::to_string(most) + " bytes"};
   return text(from.number);
 }
 
@@ -768,7 +768,7 @@ class aggregate_reader {
 
   /// (shape, name of the type, elements).
   result<void> ndarray(aggregate_array& to) {
-    const error other{errc::corrupt, "an array without its shape, type and elements"};
+    const error other{errc::corrupt, "an array lacks its shape, type or elements"};
     ZARRPOINT_TRY(triple, in_.head());
     if (triple.kind != msgpack_kind::array || triple.number != 3) return other;
     ZARRPOINT_TRY(axes, in_.head());
@@ -932,7 +932,8 @@ ZARRPOINT_INLINE tree_value leaf_value(std::string type, std::string name) {
 }
 
 ZARRPOINT_INLINE error too_deep(const std::string& name) {
-  return {errc::resource_limit, "a tree of more than 64 levels, at " + v0::detail::in_quotes(name)};
+  return {errc::resource_limit,
+          "the tree has more than 64 levels, at " + v0::detail::in_quotes(name)};
 }
 
 /// Trees by the paths of their leaves.
@@ -948,7 +949,7 @@ class value_builder {
     out.kind = from.empty() ? value_kind::dict : value_kind::list;
     std::vector<std::pair<std::string, leaves>> groups;
     for (const tree_leaf* leaf : from) {
-      if (leaf->path.size() == depth) return error{errc::corrupt, "a leaf above another"};
+      if (leaf->path.size() == depth) return error{errc::corrupt, "a leaf lies above another"};
       if (!leaf->path[depth].is_index) out.kind = value_kind::dict;
       groups.emplace_back(leaf->path[depth].text, leaves{leaf});
     }

@@ -293,7 +293,8 @@ class pickle_reader {
     if (!begins().value_or(false))
       return error{errc::unsupported, "it is not a pickle of protocol 2 to 5"};
     if (protocol_ < 2 || protocol_ > 5)
-      return error{errc::unsupported, "pickle protocol " + std::to_string(protocol_)};
+      return error{errc::unsupported,
+                   "pickle protocol " + std::to_string(protocol_) + " is not known"};
     return {};
   }
 
@@ -560,7 +561,8 @@ class pickle_reader {
       case pickle_op::proto:
       case pickle_op::stop: break;
     }
-    return error{errc::unsupported, "opcode " + std::to_string(static_cast<unsigned>(op))};
+    return error{errc::unsupported,
+                 "opcode " + std::to_string(static_cast<unsigned>(op)) + " is not read"};
   }
   template <class T>
   result<void> integer() {
@@ -721,7 +723,7 @@ ZARRPOINT_INLINE result<void> pickle_writer::string(std::string_view text) {
   if (!is_utf8(text))
     return error{errc::invalid_argument,
                  "text " + zarrpoint::detail::in_quotes(text) + " is not UTF-8"};
-  if (text.size() > UINT32_MAX) return error{errc::invalid_argument, "text of 4 GiB"};
+  if (text.size() > UINT32_MAX) return error{errc::invalid_argument, "a text takes 4 GiB or more"};
   put(detail::pickle_op::binunicode);
   append(static_cast<std::uint32_t>(text.size()));
   out_ += text;
@@ -763,7 +765,7 @@ ZARRPOINT_INLINE void pickle_writer::again(std::uint32_t place) {
 }
 
 ZARRPOINT_INLINE result<void> pickle_writer::value(const node& from, std::size_t levels) {
-  if (levels == 0) return error{errc::invalid_argument, "nested deeper than 100 levels"};
+  if (levels == 0) return error{errc::invalid_argument, "it is nested deeper than 100 levels"};
   if (const bool* truth = from.if_bool()) return boolean(*truth), result<void>();
   if (const std::string* text = from.if_string()) return string(*text);
   if (const auto narrow = from.to_int64()) return integer(*narrow), result<void>();

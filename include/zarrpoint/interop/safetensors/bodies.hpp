@@ -370,7 +370,7 @@ ZARRPOINT_INLINE result<void> file::read_into(const tensor_info& tensor,
 ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key) {
   ZARRPOINT_TRY(opened, store.open(key));
   if (opened == nullptr)
-    return error{errc::not_found, "open " + store.describe(key) + ": no such file"};
+    return error{errc::not_found, "open " + store.describe(key) + ": there is no such file"};
   const std::shared_ptr<const blob> source = std::move(opened);
   ZARRPOINT_TRY(read, detail::read_header(*source).at(source->name()));
   return file(source, std::move(read.checked), read.data_offset);
@@ -762,7 +762,8 @@ ZARRPOINT_INLINE result<void> add_model(virtual_hierarchy& to, const any_store& 
   const auto add = [&](const std::string& name, virtual_hierarchy& tree) -> result<void> {
     ZARRPOINT_TRY(key, at.parent().child(name));
     ZARRPOINT_TRY(from, base.open(key));
-    if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
+    if (from == nullptr)
+      return error{errc::not_found, base.describe(key) + ": there is no such file"};
     return read.add(name, std::move(from), tree).at(base.describe(key));
   };
   ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, to));

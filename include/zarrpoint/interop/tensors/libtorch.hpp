@@ -62,9 +62,9 @@ struct type_handler<at::Tensor> {
       true;  // a handle: a leaf keeps its copy, which shares the elements
 
   static result<tensor_spec> spec(const at::Tensor& value) {
-    if (!value.defined()) return error{errc::invalid_argument, "an undefined torch::Tensor"};
+    if (!value.defined()) return error{errc::invalid_argument, "the torch::Tensor is undefined"};
     if (!value.device().is_cpu())
-      return error{errc::invalid_argument, "a torch::Tensor on " + value.device().str() +
+      return error{errc::invalid_argument, "the torch::Tensor is on " + value.device().str() +
                                                "; take tensor.cpu(), or for CUDA "
                                                "zarrpoint::dlpack::cuda_tensor of at::toDLPack"};
     if (value.layout() != c10::kStrided)
@@ -75,8 +75,9 @@ struct type_handler<at::Tensor> {
                    "resolve_conj().resolve_neg()"};
     const dtype type = type_of(value);
     if (!type.valid())
-      return error{errc::unsupported,
-                   std::string("elements of torch's type ") + c10::toString(value.scalar_type())};
+      return error{errc::unsupported, std::string("elements of torch's type ") +
+                                          c10::toString(value.scalar_type()) +
+                                          " have no dtype here"};
     if (static_cast<std::size_t>(value.dim()) > max_rank)
       return detail::wrong_rank(static_cast<std::size_t>(value.dim()));
     return tensor_spec{type, dims::from_range(value.sizes().begin(), value.sizes().end())};

@@ -70,7 +70,7 @@ inline result<void> ort_done(OrtStatus* status, errc code = errc::invalid_argume
 
 /// Errors: `invalid_argument` for what is not a tensor.
 inline result<void> expect_ort_tensor(const OrtValue* value) {
-  if (value == nullptr) return error{errc::invalid_argument, "an empty Ort::Value"};
+  if (value == nullptr) return error{errc::invalid_argument, "the Ort::Value is empty"};
   int is_tensor = 0;
   ZARRPOINT_CHECK(ort_done(Ort::GetApi().IsTensor(value, &is_tensor)));
   if (is_tensor != 0) return {};
@@ -114,7 +114,7 @@ inline result<tensor_spec> ort_spec(const OrtValue* tensor) {
   const auto code = static_cast<std::size_t>(element);
   if (element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING)
     return error{errc::unsupported,
-                 "an Ort::Value of strings; save and load a std::vector<std::string>"};
+                 "the Ort::Value holds strings; save and load a std::vector<std::string>"};
   if (code >= ort_elements.size() || !ort_elements[code].valid())
     return error{errc::unsupported, "elements of ONNX's data type " + std::to_string(code) +
                                         " in an Ort::Value; those of less than a byte are packed"};

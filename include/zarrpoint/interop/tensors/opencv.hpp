@@ -72,7 +72,8 @@ struct type_handler<M> : detail::opencv_element<M> {
   static result<tensor_spec> spec(const M& value) {
     const auto depth = static_cast<std::size_t>(value.depth());
     if (depth >= detail::opencv_depths.size())
-      return error{errc::unsupported, "elements of OpenCV's depth " + std::to_string(depth)};
+      return error{errc::unsupported,
+                   "elements of OpenCV's depth " + std::to_string(depth) + " have no dtype here"};
     const dims extents = shape(value);
     if (extents.rank() > max_rank) return detail::wrong_rank(extents.rank());
     return tensor_spec{detail::opencv_depths[depth], extents};

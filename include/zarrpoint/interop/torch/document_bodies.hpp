@@ -756,7 +756,7 @@ namespace torch { namespace detail {
 class torch_pickler {
  public:
   result<void> write(const value& from, std::size_t levels = 100) {
-    if (levels == 0) return error{errc::invalid_argument, "nested deeper than 100 levels"};
+    if (levels == 0) return error{errc::invalid_argument, "it is nested deeper than 100 levels"};
     if (const node* plain = std::get_if<node>(&from.content())) return to_.value(*plain, levels);
     if (const auto* bytes = std::get_if<value::bytes>(&from.content())) return to_.bytes(*bytes);
     if (const host_view* tensor = std::get_if<host_view>(&from.content())) return write(*tensor);
@@ -972,7 +972,8 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
                          v0::detail::virtual_hierarchy& to) -> result<void> {
       ZARRPOINT_TRY(key, at.parent().child(name));
       ZARRPOINT_TRY(from, base.open(key));
-      if (from == nullptr) return error{errc::not_found, base.describe(key) + ": no such file"};
+      if (from == nullptr)
+        return error{errc::not_found, base.describe(key) + ": there is no such file"};
       ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
       return detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)), limits,
                                  to)

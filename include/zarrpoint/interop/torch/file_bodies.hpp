@@ -242,8 +242,9 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value) 
     const pickle_value type = arguments.element(6);
     const auto found = type.module() == "torch" ? dtype_named(type.name()) : std::nullopt;
     if (!found)
-      return error{errc::unsupported,
-                   "tensor of type " + zarrpoint::detail::in_quotes(type.name())};
+      return error{
+          errc::unsupported,
+          "tensors of type " + zarrpoint::detail::in_quotes(type.name()) + " are not read"};
     out.spec.type = *found;
   }
   ZARRPOINT_CHECK(detail::read_torch_storage(arguments.element(0), out));
@@ -629,7 +630,7 @@ ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key,
                                    const pickle_limits& limits) {
   ZARRPOINT_TRY(from, store.open(key));
   if (from == nullptr)
-    return error{errc::not_found, "open " + store.describe(key) + ": no such file"};
+    return error{errc::not_found, "open " + store.describe(key) + ": there is no such file"};
   return file::open(std::move(from), limits);
 }
 

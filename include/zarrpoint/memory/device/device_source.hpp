@@ -168,7 +168,8 @@ class device_source final : public element_source {
   static result<std::unique_ptr<device_source>> make_own(
       const tensor_view<Space>& from, std::shared_ptr<staging_ring<Space>> ring) {
     if (from.type.is_variable())
-      return error{errc::unsupported, "strings live in host memory only"};
+      return error{errc::unsupported,
+                   "strings live in host memory only; load or save them without a device"};
     ZARRPOINT_CHECK(byte_count(from.spec()));
     const packed_rows rows = rows_of(from);
     if (rows.bytes != 0) {

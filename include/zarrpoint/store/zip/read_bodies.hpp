@@ -724,7 +724,7 @@ ZARRPOINT_INLINE result<zip_store> zip_store::open(const any_store& base, const 
                                                    const zip_store_options& how) {
   ZARRPOINT_TRY(file, base.open(key));
   if (file == nullptr)
-    return error{errc::not_found, "open " + base.describe(key) + ": no such file"};
+    return error{errc::not_found, "open " + base.describe(key) + ": there is no such file"};
   return open(std::move(file), how);
 }
 
