@@ -6,3 +6,5 @@
 #define ZARRPOINT_LIBRARY_UNIT
 
 #include <zarrpoint/store/remote/bodies.hpp>
+#include <zarrpoint/store/remote/client_bodies.hpp>
+#include <zarrpoint/store/remote/store_bodies.hpp>

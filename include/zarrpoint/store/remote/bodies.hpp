@@ -29,7 +29,7 @@ ZARRPOINT_INLINE std::string lower_text(std::string_view text) {
   return out;
 }
 
-ZARRPOINT_INLINE bool same_text(std::string_view a, std::string_view b) noexcept {
+ZARRPOINT_INLINE bool same_letters(std::string_view a, std::string_view b) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower_letter(x) == lower_letter(y); });
 }
@@ -250,7 +250,7 @@ ZARRPOINT_INLINE std::string compact_date(std::int64_t seconds) {
 ZARRPOINT_INLINE const std::string* find_header(const std::vector<http_header>& headers,
                                                 std::string_view name) {
   for (const http_header& one : headers) {
-    if (detail::same_text(one.name, name)) return &one.value;
+    if (detail::same_letters(one.name, name)) return &one.value;
   }
   return nullptr;
 }

@@ -52,6 +52,9 @@ struct http_request {
   std::size_t text_limit = std::size_t{64} << 10;  ///< of `http_response::text`, in bytes
   http_times times{};
   stop_token stop{};
+  /// Gets the time at which the transport began with it, after what it waited there. Null: nobody
+  /// asks.
+  std::chrono::steady_clock::time_point* began = nullptr;
 };
 
 /// An answer: its head has come, its body perhaps not whole.

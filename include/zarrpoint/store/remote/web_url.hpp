@@ -57,4 +57,13 @@ std::optional<std::int64_t> parse_http_date(std::string_view text);
 /// A time of UTC, in seconds since 1970, as ISO 8601 has it: `20130524T000000Z`.
 std::string compact_date(std::int64_t seconds);
 
+namespace detail {
+
+/// Whether two texts are the same but for the case of letters of ASCII.
+bool same_letters(std::string_view a, std::string_view b) noexcept;
+/// Digits and nothing else, as a number.
+std::optional<std::uint64_t> whole_number(std::string_view text);
+
+}  // namespace detail
+
 }}  // namespace zarrpoint::v0

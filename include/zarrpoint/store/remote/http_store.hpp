@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/base/blob.hpp>
+#include <zarrpoint/store/base/key.hpp>
+#include <zarrpoint/store/remote/http_client.hpp>
+
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How objects of a server are read.
+struct http_store_options {
+  /// Sent with each request, such as `Authorization` or `Cookie`: these two to no other host than
+  /// the URL's own, wherever it redirects.
+  std::vector<http_header> headers{};
+  retry_options retry{};
+  unsigned redirects = 5;  ///< that are followed, one after the other
+  /// What is read of an object when it is opened: many small ones then take one request.
+  std::size_t first_bytes = std::size_t{64} << 10;
+  /// Ranges of one read that lie no further apart are one request.
+  std::size_t joined_gap = std::size_t{32} << 10;
+};
+
+/// Objects of a server of HTTP, by their keys beneath a URL: to read, without a listing. A query of
+/// the URL, such as a signature, is sent with each key. Credentials in a URL become a header
+/// `Authorization`. No error shows either.
+///
+/// An object is opened by a range of its first bytes, which tells its size and its ETag. Every
+/// later range must be of the same ETag, or the error is `replaced`. What the server does wrong is
+/// an error that names it: it ignores ranges (`unsupported`, but what is read whole is read), it
+/// sends another range (`io`), it encodes bodies (`unsupported`). A missing key (404, 410) is a
+/// null blob, as in every store.
+class http_store {
+ public:
+  /// The keys beneath `address`, a URL of http or https. Sends nothing. Errors:
+  /// `invalid_argument` for what is not such a URL.
+  static result<http_store> open(std::string_view address, any_transport by,
+                                 http_store_options how = {});
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const;
+
+  /// The object that the URL itself names. Null for none, and for what the server takes for a
+  /// directory: it redirects to the same name with a slash at its end.
+  result<std::unique_ptr<blob>> open_address() const;
+
+  /// The URL of a key, without credentials and query.
+  std::string describe(const store_key& key) const;
+
+  const void* identity() const noexcept { return state_.get(); }
+
+ private:
+  struct state {
+    http_client client;
+    http_store_options how;
+    web_url at;
+  };
+  class object;
+
+  explicit http_store(std::shared_ptr<const state> shared) : state_(std::move(shared)) {}
+
+  static result<std::unique_ptr<blob>> open_at(std::shared_ptr<const state> shared,
+                                               const web_url& at);
+  web_url url_of(const store_key& key) const;
+
+  std::shared_ptr<const state> state_;
+};
+
+}}  // namespace zarrpoint::v0

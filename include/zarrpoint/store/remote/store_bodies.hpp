@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/base64.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/remote/http_store.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace zarrpoint { inline namespace v0 {
+
+// ---------------------------------------------------------------------------------- http_store.hpp
+
+class http_store::object final : public blob {
+ public:
+  object(std::shared_ptr<const state> shared, web_url at)
+      : shared_(std::move(shared)), at_(std::move(at)), name_(at_.shown()) {}
+
+  /// Asks for the first bytes. False when there is no such object.
+  result<bool> look() {
+    std::vector<std::byte> first(std::max<std::size_t>(shared_->how.first_bytes, 1));
+    ZARRPOINT_TRY(answer, ask(first, target_));
+    if (answer.status == 404 || answer.status == 410) return false;
+    if (is_directory_) return false;
+    if (answer.status != 200 && answer.status != 206 && answer.status != 416)
+      return http_failure(answer, "GET", name_);
+    ZARRPOINT_TRY(found, detail::object_of_answer(answer, first.size(), name_));
+    object_ = std::move(found);
+    if (answer.status == 206) {
+      first_.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(answer.received));
+    } else if (answer.status == 200 && answer.whole()) {
+      const bytes_view text = std::as_bytes(std::span(answer.text));
+      first_.assign(text.begin(), text.end());
+      object_.size = first_.size();
+    }
+    return true;
+  }
+
+  std::uint64_t size() const noexcept override { return object_.size; }
+  std::string name() const override { return name_; }
+
+  std::optional<blob_version> version() const noexcept override {
+    const std::string& mark = object_.etag.empty() ? object_.last_modified : object_.etag;
+    if (mark.empty()) return std::nullopt;
+    const bytes_view bytes = std::as_bytes(std::span(mark));
+    // The whole of a short one, and two digests of each: FNV-1a and CRC-32C.
+    blob_version out;
+    out.numbers = {object_.size, crc32c(bytes), 14695981039346656037U, mark.size(), 0};
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const auto byte = static_cast<std::uint64_t>(bytes[i]);
+      out.numbers[2] = (out.numbers[2] ^ byte) * 1099511628211U;
+      if (i < 8) out.numbers[4] |= byte << (8 * i);
+    }
+    return out;
+  }
+
+  using blob::read;
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    if (offset < first_.size()) {
+      const std::size_t at = static_cast<std::size_t>(offset);
+      const std::size_t known = std::min(into.size(), first_.size() - at);
+      std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(at), known, into.begin());
+      offset += known;
+      into = into.subspan(known);
+    }
+    while (!into.empty()) {
+      // Each part has its own time and its own retries. A read of all is one, for a server that
+      // knows no ranges.
+      const bool is_all = offset == 0 && into.size() == object_.size;
+      const std::size_t part = is_all ? into.size() : std::min(into.size(), largest_part);
+      ZARRPOINT_CHECK(read_part(offset, into.first(part)));
+      offset += part;
+      into = into.subspan(part);
+    }
+    return {};
+  }
+
+ protected:
+  /// Those that lie near each other as one request, by way of memory of its own.
+  result<void> read_vectored(std::span<const read_request> requests) const override {
+    std::vector<const read_request*> sorted;
+    for (const read_request& one : requests) {
+      ZARRPOINT_CHECK(check_range(one.offset, one.into.size()));
+      if (!one.into.empty()) sorted.push_back(&one);
+    }
+    std::sort(sorted.begin(), sorted.end(),
+              [](const read_request* a, const read_request* b) { return a->offset < b->offset; });
+    for (std::size_t i = 0; i < sorted.size();) {
+      const std::uint64_t begin = sorted[i]->offset;
+      std::uint64_t end = begin + sorted[i]->into.size();
+      std::size_t next = i + 1;
+      for (; next < sorted.size(); ++next) {
+        const read_request& one = *sorted[next];
+        const std::uint64_t further = std::max(end, one.offset + one.into.size());
+        if (one.offset > end + shared_->how.joined_gap || further - begin > largest_joined) break;
+        end = further;
+      }
+      if (next == i + 1) {
+        ZARRPOINT_CHECK(read(begin, sorted[i]->into));
+      } else {
+        std::vector<std::byte> joined(static_cast<std::size_t>(end - begin));
+        ZARRPOINT_CHECK(read(begin, joined));
+        for (std::size_t j = i; j < next; ++j)
+          std::copy_n(joined.begin() + static_cast<std::ptrdiff_t>(sorted[j]->offset - begin),
+                      sorted[j]->into.size(), sorted[j]->into.begin());
+      }
+      i = next;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t largest_part = std::size_t{64} << 20;
+  static constexpr std::size_t largest_joined = std::size_t{1} << 20;
+
+  http_request request_of(const web_url& target, mutable_bytes into) const {
+    http_request out{.url = target.str(), .into = into};
+    const bool is_own = target.same_origin(shared_->at);
+    for (const http_header& one : shared_->how.headers) {
+      const bool is_secret = detail::same_letters(one.name, "Authorization") ||
+                             detail::same_letters(one.name, "Cookie");
+      if (is_own || !is_secret) out.headers.push_back(one);
+    }
+    out.headers.push_back({"Accept-Encoding", "identity"});
+    return out;
+  }
+
+  http_exchange exchange() const {
+    return {.name = name_, .budget = at_.authority(), .redirects = shared_->how.redirects};
+  }
+
+  /// The first bytes, wherever the server leads; `target` is where.
+  result<http_response> ask(mutable_bytes first, web_url& target) const {
+    http_request request = request_of(at_, first);
+    request.headers.push_back({"Range", "bytes=0-" + std::to_string(first.size() - 1)});
+    request.text_limit = std::max(first.size(), std::size_t{64} << 10);
+    std::string led;
+    ZARRPOINT_TRY(answer, shared_->client.send(std::move(request), exchange(), &led));
+    ZARRPOINT_TRY(to, web_url::parse(led));
+    is_directory_ = to.path == at_.path + '/';
+    target = std::move(to);
+    return std::move(answer);
+  }
+
+  result<void> read_part(std::uint64_t offset, mutable_bytes into) const {
+    web_url target = known_target();
+    auto done = shared_->client.read(request_of(target, into), exchange(), object_, offset);
+    const bool may_be_old =
+        !done && (done.failure().code == errc::io || done.failure().code == errc::not_found);
+    if (!may_be_old) return done;
+    // Where a redirect led may be for a time only: once more from the begin.
+    std::vector<std::byte> first(1);
+    const auto answer = ask(first, target);
+    if (!answer || (answer->status != 206 && answer->status != 200)) return done;
+    {
+      const std::lock_guard lock(mutex_);
+      target_ = target;
+    }
+    return shared_->client.read(request_of(target, into), exchange(), object_, offset);
+  }
+
+  web_url known_target() const {
+    const std::lock_guard lock(mutex_);
+    return target_;
+  }
+
+  std::shared_ptr<const state> shared_;
+  web_url at_;
+  std::string name_;
+  http_object object_{};
+  std::vector<std::byte> first_{};
+  mutable std::mutex mutex_{};
+  mutable web_url target_{};
+  mutable std::atomic<bool> is_directory_ = false;
+};
+
+ZARRPOINT_INLINE result<http_store> http_store::open(std::string_view address, any_transport by,
+                                                     http_store_options how) {
+  ZARRPOINT_TRY(at, web_url::parse(address));
+  if (!at.user.empty()) {
+    const auto user = percent_decode(at.user);
+    if (!user)
+      return error{errc::invalid_argument, "open " + at.shown() +
+                                               ": the credentials of the URL are not encoded as "
+                                               "URLs are (% and two digits)"};
+    how.headers.push_back(
+        {"Authorization", "Basic " + detail::to_base64(std::as_bytes(std::span(*user)))});
+    at.user.clear();
+  }
+  for (const http_header& one : how.headers) {
+    if ((one.name + one.value).find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
+      return error{errc::invalid_argument,
+                   "open " + at.shown() + ": a header holds a line break or a NUL byte"};
+  }
+  http_client client(std::move(by), how.retry);
+  return http_store(
+      detail::make_counted<const state>(state{std::move(client), std::move(how), std::move(at)}));
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_at(
+    std::shared_ptr<const state> shared, const web_url& at) {
+  auto made = std::make_unique<object>(std::move(shared), at);
+  ZARRPOINT_TRY(is_there, made->look());
+  if (!is_there) return std::unique_ptr<blob>();
+  return std::unique_ptr<blob>(std::move(made));
+}
+
+ZARRPOINT_INLINE web_url http_store::url_of(const store_key& key) const {
+  web_url out = state_->at;
+  if (!key.is_root()) {
+    if (!out.path.ends_with('/')) out.path += '/';
+    out.path += percent_encode(key.str(), true);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open(const store_key& key) const {
+  if (key.is_root()) return std::unique_ptr<blob>();  // a place, and never an object
+  return open_at(state_, url_of(key));
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_address() const {
+  return open_at(state_, state_->at);
+}
+
+ZARRPOINT_INLINE std::string http_store::describe(const store_key& key) const {
+  return url_of(key).shown();
+}
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/bodies.hpp>
+#include <zarrpoint/core/checksum/bodies.hpp>
+#include <zarrpoint/store/base/bodies.hpp>
+#endif

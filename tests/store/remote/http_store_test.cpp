@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/remote.hpp>
+#include <zarrpoint/stores.hpp>
+
+#include "support/fake_web.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+namespace http_store_test {
+
+using namespace zarrpoint;
+using fake_web::fault;
+
+struct served {
+  fake_web::server server;
+  http_store_options how{};
+
+  served() {
+    how.first_bytes = 100;
+    state().objects["/top/a"] = {fake_web::some_bytes(1000)};
+    state().objects["/top/a%20b/c"] = {fake_web::some_bytes(40, 2)};
+    state().objects["/top/none"] = {""};
+  }
+  fake_web::server_state& state() const { return *server.state; }
+  http_store store(std::string_view url = "http://h/top") {
+    how.retry.clock = server.state->clock;
+    return http_store::open(url, server, how).value();
+  }
+  std::unique_ptr<blob> open(const char* key = "a", std::string_view url = "http://h/top") {
+    auto opened = store(url).open(store_key::parse(key).value()).value();
+    REQUIRE(opened != nullptr);
+    return opened;
+  }
+};
+
+result<std::string> read(const blob& from, std::uint64_t offset, std::size_t size) {
+  std::string out(size, '\0');
+  ZARRPOINT_CHECK(from.read(offset, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+
+TEST_CASE("http_store: objects by their keys") {
+  served at;
+  const auto opened = at.open();
+  const std::string& bytes = at.state().objects["/top/a"].bytes;
+  CHECK(opened->size() == 1000);
+  CHECK(opened->name() == "http://h/top/a");
+  CHECK(read(*opened, 0, 100).value() == bytes.substr(0, 100));
+  CHECK(at.state().requests.size() == 1);  // they came with the first request
+  CHECK(read(*opened, 50, 200).value() == bytes.substr(50, 200));
+  CHECK(fake_web::header_of(at.state().requests.back(), "Range") == "bytes=100-249");
+  CHECK(read(*opened, 990, 10).value() == bytes.substr(990));
+  CHECK(read(*opened, 0, 1000).value() == bytes);
+  CHECK(read(*opened, 1000, 0).value().empty());
+  CHECK(read(*opened, 991, 10).failure().code == errc::out_of_range);
+  CHECK(read(*opened, UINT64_MAX, 10).failure().code == errc::out_of_range);
+
+  const auto small = at.open("a b/c");
+  const std::size_t before = at.state().requests.size();
+  CHECK(read(*small, 0, 40).value() == fake_web::some_bytes(40, 2));
+  CHECK(at.state().requests.size() == before);
+  CHECK(at.open("none")->size() == 0);
+  CHECK(at.store().open(store_key::parse("missing").value()).value() == nullptr);
+  CHECK(at.store().open(store_key::root()).value() == nullptr);
+  CHECK(at.store().describe(store_key::parse("a b").value()) == "http://h/top/a%20b");
+}
+
+TEST_CASE("http_store: a query stays, and neither it nor credentials are shown") {
+  served at;
+  auto opened = at.open("a", "http://user:p%40ss@h/top/?sig=secret");
+  for (const http_request& one : at.state().requests) {
+    CHECK(one.url == "http://h/top/a?sig=secret");
+    CHECK(fake_web::header_of(one, "Authorization") == "Basic dXNlcjpwQHNz");
+  }
+  at.state().objects.clear();
+  const auto lost = read(*opened, 200, 10);
+  REQUIRE_FALSE(lost.has_value());
+  CHECK(lost.failure().message == "GET http://h/top/a: status 404");
+  CHECK_FALSE(http_store::open("http://u:%zz@h/", at.server).has_value());
+  CHECK_FALSE(http_store::open("s3://h/", at.server).has_value());
+  CHECK_FALSE(
+      http_store::open("http://h/", at.server, {.headers = {{"A", "b\r\nC: d"}}}).has_value());
+}
+
+TEST_CASE("http_store: an object that is another one by now") {
+  served at;
+  const auto opened = at.open();
+  const auto version = opened->version();
+  CHECK(version.has_value());
+  CHECK(at.open()->version() == version);
+  at.state().faults = {{fault::change}};
+  const auto changed = read(*opened, 200, 10);
+  REQUIRE_FALSE(changed.has_value());
+  CHECK(changed.failure().code == errc::replaced);
+  CHECK(at.open()->version() != version);
+  at.state().sends_etag = false;
+  CHECK_FALSE(at.open()->version().has_value());
+}
+
+TEST_CASE("http_store: a server without ranges") {
+  served at;
+  at.state().faults.assign(10, {fault::ignore_range});
+  const auto small = at.open("a b/c");
+  CHECK(read(*small, 10, 20).value() == fake_web::some_bytes(40, 2).substr(10, 20));
+  at.how.first_bytes = 10;
+  at.state().objects["/top/a"].bytes = fake_web::some_bytes(100'000);
+  const auto large = at.open();
+  CHECK(large->size() == 100'000);
+  CHECK(read(*large, 0, 100'000).value() == fake_web::some_bytes(100'000));
+  const auto part = read(*large, 1, 10);
+  REQUIRE_FALSE(part.has_value());
+  CHECK(part.failure().code == errc::unsupported);
+}
+
+TEST_CASE("http_store: what is wrong with a first answer has a name") {
+  for (const fault::kind what : {fault::wrong_range, fault::more, fault::encoded}) {
+    served at;
+    at.state().faults = {{what}};
+    const auto opened = at.store().open(store_key::parse("a").value());
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.failure().code == (what == fault::encoded ? errc::unsupported : errc::io));
+    CHECK(opened.failure().message.starts_with("GET http://h/top/a: the server "));
+  }
+  served at;
+  at.state().faults = {{fault::status, 403}};
+  CHECK(at.store().open(store_key::parse("a").value()).failure().code == errc::io);
+}
+
+TEST_CASE("http_store: redirects, to which headers go, and which end") {
+  served at;
+  at.state().leads = {{"/resolve/a", "https://cdn/top/a?sig=1"}, {"/resolve/d", "/resolve/d/"}};
+  at.how.headers = {{"Authorization", "Bearer secret"}, {"X-Client", "me"}};
+  const auto opened = at.open("a", "http://h/resolve");
+  CHECK(read(*opened, 100, 900).value() == fake_web::some_bytes(1000).substr(100));
+  REQUIRE(at.state().requests.size() == 3);
+  CHECK(at.state().requests[2].url == "https://cdn/top/a?sig=1");
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(fake_web::header_of(at.state().requests[i], "Authorization").empty() == (i != 0));
+    CHECK(fake_web::header_of(at.state().requests[i], "X-Client") == "me");
+  }
+  // The signature ends: it is asked for anew, once.
+  at.state().leads["/resolve/a"] = "https://cdn/top/a?sig=2";
+  at.state().faults = {{fault::status, 403}};
+  CHECK(read(*opened, 200, 10).value() == fake_web::some_bytes(1000).substr(200, 10));
+  CHECK(at.state().requests.back().url == "https://cdn/top/a?sig=2");
+  CHECK(read(*opened, 300, 10).has_value());
+  CHECK(at.state().requests.back().url == "https://cdn/top/a?sig=2");
+  at.state().faults = {{fault::status, 403}, {fault::status, 403}};
+  CHECK(read(*opened, 300, 10).failure().code == errc::io);
+
+  at.state().objects["/resolve/d/"] = {"<html>a listing</html>"};
+  at.state().leads["/resolve/d/"] = "/resolve/d/";
+  at.state().leads.erase("/resolve/d/");
+  CHECK(at.store("http://h/resolve/d").open_address().value() == nullptr);
+  CHECK(at.store("http://h/top/a").open_address().value()->size() == 1000);
+}
+
+TEST_CASE("http_store: ranges that lie near each other are one request") {
+  served at;
+  at.how.joined_gap = 16;
+  const auto opened = at.open();
+  const std::string& bytes = at.state().objects["/top/a"].bytes;
+  std::string one(20, 0), two(30, 0), three(10, 0), four(10, 0), none;
+  const auto span = [](std::string& text) { return std::as_writable_bytes(std::span(text)); };
+  const read_request wanted[] = {
+      {500, span(three)}, {200, span(one)}, {236, span(two)}, {210, span(four)}, {0, span(none)}};
+  const std::size_t before = at.state().requests.size();
+  REQUIRE(opened->read(wanted).has_value());
+  CHECK(at.state().requests.size() == before + 2);
+  CHECK(one == bytes.substr(200, 20));
+  CHECK(two == bytes.substr(236, 30));
+  CHECK(three == bytes.substr(500, 10));
+  CHECK(four == bytes.substr(210, 10));
+  const read_request outside[] = {{200, span(one)}, {995, span(three)}};
+  CHECK(opened->read(outside).failure().code == errc::out_of_range);
+}
+
+/// ZARRPOINT_TEST_SCHEDULES=10000 for more.
+unsigned schedules() {
+  const char* text = std::getenv("ZARRPOINT_TEST_SCHEDULES");
+  return text == nullptr ? 500 : static_cast<unsigned>(std::atoi(text));
+}
+
+TEST_CASE("http_store: whatever fails, the bytes are right or the error has a name, in time") {
+  unsigned well = 0, badly = 0;
+  for (unsigned seed = 0; seed < schedules(); ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+    served at;
+    at.how.retry.deadline = std::chrono::seconds(60);
+    at.how.retry.budget = 20;
+    at.how.first_bytes = 1 + below(1200);
+    at.how.joined_gap = below(100);
+    at.state().sends_etag = below(4) != 0;
+    std::vector<std::string> versions{at.state().objects["/top/a"].bytes};
+    const bool may_lie = below(3) == 0;
+    constexpr fault::kind honest[] = {fault::none, fault::none,        fault::status, fault::refuse,
+                                      fault::cut,  fault::cut_quietly, fault::slow};
+    constexpr fault::kind lies[] = {fault::ignore_range, fault::wrong_range, fault::more,
+                                    fault::encoded};
+    constexpr unsigned statuses[] = {408, 429, 500, 502, 503, 504, 403, 404};
+    for (unsigned i = 0; i < 30; ++i) {
+      fault one{honest[below(7)]};
+      if (may_lie && below(8) == 0) one.what = lies[below(4)];
+      if (one.what == fault::status) {
+        one.number = statuses[below(may_lie ? 8 : 6)];
+        if (below(4) == 0) one.retry_after = std::to_string(below(30));
+      }
+      if (one.what == fault::cut || one.what == fault::cut_quietly) one.number = below(1000);
+      if (one.what == fault::slow) one.number = below(20'000);
+      at.state().faults.push_back(one);
+    }
+    const auto work = [&]() -> result<void> {
+      ZARRPOINT_TRY(opened, at.store().open(store_key::parse("a").value()));
+      if (opened == nullptr) return error{errc::not_found, "none: status 404"};
+      for (unsigned i = 0; i < 4; ++i) {
+        const std::uint64_t offset = below(1000);
+        const std::size_t size = below(static_cast<unsigned>(1000 - offset));
+        const auto before = at.state().clock->now();
+        const auto got = read(*opened, offset, size);
+        // A read is one request, or two where a redirect might be old.
+        CHECK(at.state().clock->now() - before <= std::chrono::seconds(3 * 60));
+        if (!got) return got.failure();
+        CHECK(*got == versions[0].substr(static_cast<std::size_t>(offset), size));
+      }
+      return {};
+    };
+    const auto done = work();
+    (done ? well : badly) += 1;
+    if (done) continue;
+    CHECK(done.failure().message.size() > 10);
+    INFO(done.failure().message);
+    CHECK((done.failure().code == errc::unavailable || may_lie));
+  }
+  CHECK(well > schedules() / 10);
+  CHECK(badly > schedules() / 10);
+}
+
+}  // namespace http_store_test
