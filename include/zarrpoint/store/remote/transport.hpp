@@ -84,10 +84,10 @@ struct http_response {
 ///
 /// They name no credentials and no query of the URL. `http_receiver` has the half of this.
 template <class T>
-concept http_transport = std::move_constructible<T> &&
-    requires(const T& by, const http_request& request) {
+concept http_transport = requires(const T& by, const http_request& request) {
   { by.send(request) } -> std::same_as<result<http_response>>;
-};
+}
+&&std::move_constructible<T>;  // last: it asks for the constructors of what takes a transport
 
 /// Any transport, as a shared handle.
 class any_transport {
