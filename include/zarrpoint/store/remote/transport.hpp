@@ -42,7 +42,7 @@ struct http_times {
 /// One request. It borrows what its views see until `send` returns.
 struct http_request {
   std::string method = "GET";
-  std::string url;                     ///< absolute and encoded, without credentials
+  std::string url{};                   ///< absolute and encoded, without credentials
   std::vector<http_header> headers{};  ///< `Host` and `Content-Length` are the transport's
   std::span<const bytes_view> body{};  ///< one after the other; the stated length is their sum
   /// Where the body of an answer goes whose status is `into_status`. Every other body, such as that

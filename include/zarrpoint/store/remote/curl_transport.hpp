@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/store/remote/transport.hpp>
+
+#include <curl/curl.h>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// How libcurl connects. What is empty is libcurl's own choice, such as the proxies that the
+/// environment names (`https_proxy`, `no_proxy`) and the certificates of the system.
+struct curl_options {
+  unsigned transfers = 64;  ///< under way at once; others wait. As many connections are kept.
+  bool http2 = true;        ///< over TLS, where the server offers it
+  std::string proxy{};      ///< such as `http://proxy:3128`, `socks5h://...`; `none` for no proxy
+  std::string ca_file{};    ///< certificates to trust, in place of the system's: a PEM file
+  std::string ca_path{};    ///< or a directory of them
+  std::string client_certificate{};  ///< a PEM file, for servers that ask for one
+  std::string client_key{};          ///< a PEM file, unless that one holds it
+  bool verify = true;                ///< whether the server's certificate is checked
+  std::string user_agent = "zarrpoint";
+};
+
+namespace detail {
+
+/// The transfers of one transport, and the one thread that drives them.
+class curl_driver {
+ public:
+  explicit curl_driver(curl_options how) : how_(std::move(how)) {
+    // Once a process, and never undone: others may use libcurl, too. It takes what was done before.
+    static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    if (is_ready) multi_ = curl_multi_init();
+    if (multi_ == nullptr) return;
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(how_.transfers));
+  }
+  curl_driver(const curl_driver&) = delete;
+  curl_driver& operator=(const curl_driver&) = delete;
+  ~curl_driver() {
+    if (multi_ == nullptr) return;
+    if (::getpid() != process_) {
+      // A child of fork: the thread is not there, its connections are the parent's.
+      if (thread_.joinable())
+        new std::thread(std::move(thread_));  // can be neither joined nor left
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    curl_multi_wakeup(multi_);
+    if (thread_.joinable()) thread_.join();
+    curl_multi_cleanup(multi_);
+  }
+
+  result<http_response> send(const http_request& request) {
+    transfer job(request);
+    if (multi_ == nullptr || !job.prepare(how_))
+      return error{errc::resource_limit, "no memory for a transfer"};
+    // A child of fork has none of the threads, and its parent's connections are not its own.
+    if (::getpid() != process_ || !is_driven()) {
+      job.begin();
+      return job.end(curl_easy_perform(job.easy));
+    }
+    std::unique_lock lock(mutex_);
+    waiting_.push_back(&job);
+    curl_multi_wakeup(multi_);
+    job.done.wait(lock, [&job] { return job.is_done; });
+    return job.end(job.outcome);
+  }
+
+ private:
+  struct transfer {
+    explicit transfer(const http_request& of) : request(&of), receiver(of) {}
+    transfer(const transfer&) = delete;
+    transfer& operator=(const transfer&) = delete;
+    ~transfer() {
+      if (easy != nullptr) curl_easy_cleanup(easy);
+      curl_slist_free_all(headers);
+    }
+
+    bool prepare(const curl_options& how) {
+      easy = curl_easy_init();
+      if (easy == nullptr) return false;
+      const auto set = [this](CURLoption option, auto value) {
+        faults += curl_easy_setopt(easy, option, value) != CURLE_OK ? 1U : 0U;
+      };
+      set(CURLOPT_URL, request->url.c_str());
+      set(CURLOPT_NOSIGNAL, 1L);
+      set(CURLOPT_FOLLOWLOCATION, 0L);
+      set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+      set(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+      set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+      set(CURLOPT_HTTP_VERSION,
+          static_cast<long>(how.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+      set(CURLOPT_USERAGENT, how.user_agent.c_str());
+      if (!how.proxy.empty()) set(CURLOPT_PROXY, how.proxy == "none" ? "" : how.proxy.c_str());
+      if (!how.ca_file.empty()) set(CURLOPT_CAINFO, how.ca_file.c_str());
+      if (!how.ca_path.empty()) set(CURLOPT_CAPATH, how.ca_path.c_str());
+      if (!how.client_certificate.empty()) set(CURLOPT_SSLCERT, how.client_certificate.c_str());
+      if (!how.client_key.empty()) set(CURLOPT_SSLKEY, how.client_key.c_str());
+      if (!how.verify) set(CURLOPT_SSL_VERIFYPEER, 0L), set(CURLOPT_SSL_VERIFYHOST, 0L);
+      set(CURLOPT_BUFFERSIZE, 256L << 10);
+      set(CURLOPT_ERRORBUFFER, text);
+      const http_times& times = request->times;
+      if (times.connect.count() > 0)
+        set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(times.connect.count()));
+      if (times.total.count() > 0) set(CURLOPT_TIMEOUT_MS, static_cast<long>(times.total.count()));
+      if (times.stall.count() > 0) {
+        set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+        set(CURLOPT_LOW_SPEED_TIME, static_cast<long>((times.stall.count() + 999) / 1000));
+      }
+      set_body(set);
+      for (const http_header& one : request->headers) {
+        // A header without a value: curl takes it with a semicolon.
+        add(one.name + (one.value.empty() ? ";" : ": " + one.value));
+      }
+      if (headers != nullptr) set(CURLOPT_HTTPHEADER, headers);
+      set(CURLOPT_HEADERFUNCTION, &take_head);
+      set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+      set(CURLOPT_WRITEFUNCTION, &take_body);
+      set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+      set(CURLOPT_XFERINFOFUNCTION, &go_on);
+      set(CURLOPT_XFERINFODATA, static_cast<void*>(this));
+      set(CURLOPT_NOPROGRESS, 0L);
+      return faults == 0;
+    }
+
+    template <class F>
+    void set_body(F&& set) {
+      std::size_t size = 0;
+      for (const bytes_view part : request->body) size += part.size();
+      const bool sends = size != 0 || request->method == "PUT" || request->method == "POST";
+      if (request->method == "HEAD") {
+        set(CURLOPT_NOBODY, 1L);
+      } else if (sends) {
+        set(CURLOPT_UPLOAD, 1L);
+        set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(size));
+        set(CURLOPT_READFUNCTION, &give_body);
+        set(CURLOPT_READDATA, static_cast<void*>(this));
+        set(CURLOPT_SEEKFUNCTION, &seek_body);
+        set(CURLOPT_SEEKDATA, static_cast<void*>(this));
+        set(CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10);
+        add("Expect:");
+      }
+      set(CURLOPT_CUSTOMREQUEST, request->method.c_str());
+    }
+
+    void add(const std::string& line) {
+      curl_slist* const more = curl_slist_append(headers, line.c_str());
+      if (more == nullptr) {
+        ++faults;
+      } else {
+        headers = more;
+      }
+    }
+
+    void begin() const {
+      if (request->began != nullptr) *request->began = std::chrono::steady_clock::now();
+    }
+
+    result<http_response> end(CURLcode code) {
+      if (request->stop.stop_requested() && code != CURLE_OK)
+        return error{errc::cancelled, "it was stopped"};
+      // A transfer that the receiver ended tells why by itself.
+      if (code == CURLE_OK || code == CURLE_WRITE_ERROR) return receiver.finish();
+      const std::string why = printable(text[0] != 0 ? text : curl_easy_strerror(code), 200);
+      if (receiver.has_head()) return receiver.finish(why);
+      return error{code_of(code), why};
+    }
+
+    static errc code_of(CURLcode code) {
+      switch (code) {
+        case CURLE_URL_MALFORMAT: return errc::invalid_argument;
+        case CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_WEIRD_SERVER_REPLY:
+        case CURLE_PEER_FAILED_VERIFICATION:
+        case CURLE_SSL_CACERT_BADFILE:
+        case CURLE_SSL_CERTPROBLEM:
+        case CURLE_SSL_ISSUER_ERROR:
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        case CURLE_SSL_INVALIDCERTSTATUS: return errc::io;
+        case CURLE_OUT_OF_MEMORY: return errc::resource_limit;
+        default: return errc::unavailable;
+      }
+    }
+
+    static std::size_t take_head(char* data, std::size_t, std::size_t size, void* self) {
+      return static_cast<transfer*>(self)->receiver.line({data, size}) ? size : size + 1;
+    }
+    static std::size_t take_body(char* data, std::size_t, std::size_t size, void* self) {
+      const bool fits =
+          static_cast<transfer*>(self)->receiver.body(std::as_bytes(std::span(data, size)));
+      return fits ? size : size + 1;
+    }
+    static std::size_t give_body(char* to, std::size_t, std::size_t room, void* self) {
+      auto& at = *static_cast<transfer*>(self);
+      std::size_t given = 0;
+      while (given < room && at.part < at.request->body.size()) {
+        const bytes_view left = at.request->body[at.part].subspan(at.part_at);
+        const std::size_t size = std::min(left.size(), room - given);
+        if (size != 0) std::memcpy(to + given, left.data(), size);
+        given += size, at.part_at += size;
+        if (size == left.size()) ++at.part, at.part_at = 0;
+      }
+      return given;
+    }
+    /// To the begin: curl sends a body once more over a new connection.
+    static int seek_body(void* self, curl_off_t offset, int origin) {
+      if (offset != 0 || origin != SEEK_SET) return CURL_SEEKFUNC_CANTSEEK;
+      static_cast<transfer*>(self)->part = 0;
+      static_cast<transfer*>(self)->part_at = 0;
+      return CURL_SEEKFUNC_OK;
+    }
+    static int go_on(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+      return static_cast<transfer*>(self)->request->stop.stop_requested() ? 1 : 0;
+    }
+
+    const http_request* request;
+    http_receiver receiver;
+    CURL* easy = nullptr;
+    curl_slist* headers = nullptr;
+    unsigned faults = 0;
+    std::size_t part = 0, part_at = 0;  ///< of the body that is sent
+    char text[CURL_ERROR_SIZE] = {};
+    CURLcode outcome = CURLE_OK;
+    std::condition_variable done{};
+    bool is_done = false;
+  };
+
+  /// Whether there is a thread, which the first request starts.
+  bool is_driven() {
+    const std::lock_guard lock(mutex_);
+    if (thread_.joinable()) return true;
+#if ZARRPOINT_EXCEPTIONS
+    try {
+#endif
+      thread_ = std::thread([this] { drive(); });
+      return true;
+#if ZARRPOINT_EXCEPTIONS
+    } catch (...) {
+      return false;
+    }
+#endif
+  }
+
+  void drive() {
+    unsigned running = 0;
+    for (;;) {
+      {
+        const std::lock_guard lock(mutex_);
+        for (; !waiting_.empty() && running < how_.transfers; waiting_.pop_front()) {
+          transfer& job = *waiting_.front();
+          curl_easy_setopt(job.easy, CURLOPT_PRIVATE, static_cast<void*>(&job));
+          job.begin();
+          if (curl_multi_add_handle(multi_, job.easy) == CURLM_OK) {
+            ++running;
+          } else {
+            finish(job, CURLE_OUT_OF_MEMORY);
+          }
+        }
+        if (closed_ && running == 0) return;
+      }
+      int active = 0, left = 0;
+      curl_multi_perform(multi_, &active);
+      bool some_ended = false;
+      while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+        if (message->msg != CURLMSG_DONE) continue;
+        CURL* const easy = message->easy_handle;
+        const CURLcode outcome = message->data.result;
+        char* self = nullptr;
+        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+        curl_multi_remove_handle(multi_, easy);
+        --running;
+        some_ended = true;
+        const std::lock_guard lock(mutex_);
+        finish(*reinterpret_cast<transfer*>(self), outcome);
+      }
+      // A stop is seen when curl asks whether to go on, some times a second.
+      if (!some_ended) curl_multi_poll(multi_, nullptr, 0, running == 0 ? 60'000 : 200, nullptr);
+    }
+  }
+
+  /// Under the lock: with it, the job may be gone.
+  static void finish(transfer& job, CURLcode outcome) {
+    job.outcome = outcome;
+    job.is_done = true;
+    job.done.notify_one();
+  }
+
+  const curl_options how_;
+  const ::pid_t process_ = ::getpid();
+  CURLM* multi_ = nullptr;
+  std::mutex mutex_{};
+  std::deque<transfer*> waiting_{};
+  bool closed_ = false;
+  std::thread thread_{};
+};
+
+}  // namespace detail
+
+/// HTTP by libcurl: one thread drives all transfers, connections are kept for the next. Copies
+/// share them; the thread ends with the last copy. It needs no set-up of libcurl, and changes
+/// nothing of that which others use in the process.
+class curl_transport {
+ public:
+  explicit curl_transport(curl_options how = {})
+      : driver_(detail::make_counted<detail::curl_driver>(std::move(how))) {}
+
+  result<http_response> send(const http_request& request) const { return driver_->send(request); }
+
+ private:
+  std::shared_ptr<detail::curl_driver> driver_;
+};
+static_assert(http_transport<curl_transport>);
+
+}}  // namespace zarrpoint::v0
