@@ -3,6 +3,7 @@
 
 // The programs of docs/guide.md; tests/tools/check_links.py compares the two.
 
+#include <zarrpoint/load_report.hpp>
 #include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -121,6 +122,12 @@ TEST_CASE("the guide: options by leaf") {
   auto wide = ckpt.load<std::vector<double>>("optimizer/adam/v", {.cast = true}).value();
   const zp::load_rule cut{.glob = "**/embedding", .shape = zp::dims{2000, 512}};
   auto rows = ckpt.load<zp::tensor>("embedding", {.rules = {cut}}).value();
+
+  zp::load_report told;
+  auto everything = zp::load_all(ckpt, {.report = &told}).value();
+  std::printf("%zu leaves in %.3f s\n", told.leaves.size(), told.seconds);
+  for (const std::string& warning : told.warnings) std::puts(warning.c_str());
+  CHECK(told.leaves.size() == everything.size());
 
   CHECK(wide[1] == 0.125);
   CHECK(rows.shape() == zp::dims{2000, 512});

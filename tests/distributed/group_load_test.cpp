@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/load/group_load.hpp>
+#include <zarrpoint/load_report.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
 #include "../support/shard_values.hpp"
@@ -283,6 +284,33 @@ TEST_CASE("load: rules by key let a tensor be cast, or have another extent, and 
         "invalid_argument: ranks 0, 1: load \"a\": float32 is asked for, and a rule says float64");
     CHECK(load_by(2, store, request("b", f64, 2), nothing, how) ==
           "invalid_argument: ranks 0, 1: load \"b\": shape [4] is asked for, and a rule says [6]");
+  }
+}
+
+TEST_CASE("load: a rule that matches no tensor is a warning, and an error on request") {
+  const memory_store store;
+  save_halves(store);
+  for (const bool once : {false, true}) {
+    load_report told;
+    const auto run = [&](load_options storage) {
+      return load_by(
+          1, store,
+          [](int) {
+            return state{{"w", with_room(half("w", 0, 1))}};
+          },
+          [](int, const group_load_report& report) {
+            const std::vector<std::string> lost{"the rule for \"v*\" matches no leaf"};
+            return std::string(report.warnings == lost ? "" : "no warning");
+          },
+          {.storage = std::move(storage), .read_once = once});
+    };
+    CHECK(run({.rules = {{.glob = "w"}, {.glob = "v*"}}, .report = &told}) == "done");
+    CHECK(told.warnings == std::vector<std::string>{"the rule for \"v*\" matches no leaf"});
+    REQUIRE(told.leaves.size() == 1);
+    CHECK(told.leaves[0].name == "w");
+    CHECK(told.leaves[0].bytes == 144);
+    CHECK(run({.rules = {{.glob = "v*"}}, .rules_must_match = true})
+              .find("the rule for \"v*\" matches no leaf") != std::string::npos);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -23,8 +24,14 @@ ZARRPOINT_INLINE std::vector<codec_spec> blosc_codecs(int level) {
 
 ZARRPOINT_INLINE result<void> detail::check_cast(const dtype& from, const dtype& to) {
   if (from.castable_to(to)) return {};
-  return error{errc::unsupported, "no cast from " + std::string(to_string(from)) + " to " +
-                                      std::string(to_string(to))};
+  std::string text = "no cast from ";
+  text.append(to_string(from)).append(" to ").append(to_string(to));
+  return error{errc::unsupported, std::move(text)};
+}
+
+ZARRPOINT_INLINE std::string detail::unmatched_rule(std::string_view glob) {
+  std::string text = "the rule for ";
+  return text.append(in_quotes(glob)).append(" matches no leaf");
 }
 
 }}  // namespace zarrpoint::v0

@@ -157,6 +157,8 @@ struct save_options {
   /// an error if data would be lost (`attributes`, a cast), else a warning. By `save` of one
   /// process; many have a function of each format.
   any_writable_format format{};
+  /// A rule whose glob matches no leaf is an error, `invalid_argument`, and not a warning alone.
+  bool rules_must_match = false;
 };
 
 /// How `load` treats the leaves whose names match.
@@ -167,6 +169,27 @@ struct load_rule {
   std::optional<dims> shape{};  ///< truncate, or pad with zeros, to this shape
 };
 
+class checkpoint;
+struct load_options;
+struct tensor_spec;
+
+namespace detail {
+
+/// Told of each leaf that is loaded, by several threads at a time: `load_report` is one.
+class load_observer {
+ public:
+  /// A leaf is about to be read, out of `from` where that is a checkpoint.
+  virtual void begin(std::string_view leaf, const checkpoint* from, const load_options& by) = 0;
+  /// The leaf is there, as `made`.
+  virtual void end(std::string_view leaf, const tensor_spec& made) = 0;
+  virtual void warn(std::string text) = 0;
+
+ protected:
+  ~load_observer() = default;
+};
+
+}  // namespace detail
+
 /// How `load` and its family read.
 struct load_options {
   bool cast = false;   ///< allow a conversion to the element type of the target
@@ -176,11 +199,31 @@ struct load_options {
   bool allow_missing_chunks = true;
   std::vector<load_rule>
       rules{};  ///< per leaf, by name; the last one that matches and sets a thing wins
+  /// A rule whose glob matches no leaf of the checkpoint is an error, `invalid_argument`.
+  bool rules_must_match = false;
+  /// A `load_report`, of load_report.hpp, that is told of each leaf. Must outlive the load.
+  detail::load_observer* report = nullptr;
 };
 
 namespace detail {
 
 result<void> check_cast(const dtype& from, const dtype& to);
+
+/// What is said of a rule that has no effect.
+std::string unmatched_rule(std::string_view glob);
+
+/// Says of the rules that match none of `leaves`, whose names `name_of` gives: `tell` gets a text
+/// for each, until it is an error.
+template <class Rule, class Leaves, class NameOf, class Tell>
+result<void> for_unmatched(const std::vector<Rule>& rules, const Leaves& leaves, NameOf name_of,
+                           Tell tell) {
+  for (const Rule& rule : rules) {
+    bool matches = false;
+    for (const auto& leaf : leaves) matches = matches || glob_match(rule.glob, name_of(leaf));
+    if (!matches) ZARRPOINT_CHECK(tell(unmatched_rule(rule.glob)));
+  }
+  return {};
+}
 
 /// The last value set among the rules that match `name`.
 template <class Rule, class Optional>

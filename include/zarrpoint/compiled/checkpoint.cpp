@@ -8,6 +8,7 @@
 #include <zarrpoint/checkpoint/bodies.hpp>
 #include <zarrpoint/checkpoint/document/bodies.hpp>
 #include <zarrpoint/checkpoint/load/bodies.hpp>
+#include <zarrpoint/checkpoint/load/report_bodies.hpp>
 #include <zarrpoint/checkpoint/save/plan_bodies.hpp>
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>
 #include <zarrpoint/checkpoint/verify/document_bodies.hpp>

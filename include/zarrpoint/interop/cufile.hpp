@@ -353,12 +353,15 @@ class cufile_loader {
       if (detail::last_set(options.rules, name, &load_rule::cast) != nullptr ||
           detail::last_set(options.rules, name, &load_rule::shape) != nullptr)
         return not_direct("a rule changes its dtype or shape");
+      if (options.rules_must_match) return not_direct("rules that must match are checked");
       ZARRPOINT_TRY(source, from.as_array(name));
       ZARRPOINT_TRY(view, (detail::target_view<handler_of<T>, T>(target, source.spec())));
       if (view.type != source.spec().type) return not_direct("the target has another dtype");
       if (!is_dense(view)) return not_direct("the target is not dense");
       detail::mark_loaded<handler_of<T>>(target, false);
+      if (options.report != nullptr) options.report->begin(name, &from, options);
       ZARRPOINT_CHECK(detail::cufile_load(*by_, source, view).run(from.how(), options.verify));
+      if (options.report != nullptr) options.report->end(name, view.spec());
       detail::mark_loaded<handler_of<T>>(target, true);
       return {};
     }

@@ -80,9 +80,11 @@ ZARRPOINT_INLINE result<tensor_spec> wanted_spec(const array& source, std::strin
   ZARRPOINT_CHECK(apply_cast(spec.type, name, options));
   const dims* shape = last_set(options.rules, name, &load_rule::shape);
   if (shape == nullptr) return spec;
-  if (shape->rank() != spec.shape.rank())
-    return error{errc::shape_mismatch, "stored shape is " + to_string(spec.shape) +
-                                           ", the rule wants " + to_string(*shape)};
+  if (shape->rank() != spec.shape.rank()) {
+    std::string text = "stored shape is ";
+    text.append(to_string(spec.shape)).append(", the rule wants ").append(to_string(*shape));
+    return error{errc::shape_mismatch, std::move(text)};
+  }
   spec.shape = *shape;
   return spec;
 }
@@ -109,9 +111,10 @@ ZARRPOINT_INLINE result<tensor_spec> wanted_part(const stored_leaf& leaf, const 
 ZARRPOINT_INLINE result<void> check_type(dtype stored, dtype wanted, const load_options& options) {
   if (stored == wanted) return {};
   if (options.cast) return check_cast(stored, wanted);
-  return error{errc::dtype_mismatch, "stored dtype is " + std::string(to_string(stored)) +
-                                         ", wanted " + std::string(to_string(wanted)) +
-                                         "; set load_options::cast to convert it"};
+  std::string text = "stored dtype is ";
+  text.append(to_string(stored)).append(", wanted ").append(to_string(wanted));
+  text += "; set load_options::cast to convert it";
+  return error{errc::dtype_mismatch, std::move(text)};
 }
 
 }  // namespace detail
@@ -145,9 +148,10 @@ ZARRPOINT_INLINE error checkpoint_state::explain(error failure) const {
   const result<checkpoint> now = checkpoint::open(where, how);
   if (!now || now->id().empty() || now->id() == contents.id) return failure;
   failure.code = errc::replaced;
-  failure.message += "; a save has replaced " +
-                     (contents.is_ours() ? "checkpoint " + contents.id : "what was there") +
-                     " by " + now->id() + " since it was opened: open it again";
+  failure.message.append("; a save has replaced ");
+  failure.message.append(contents.is_ours() ? "checkpoint " : "what was there").append(contents.id);
+  failure.message.append(" by ").append(now->id());
+  failure.message += " since it was opened: open it again";
   return failure;
 }
 
@@ -300,13 +304,15 @@ ZARRPOINT_INLINE result<const detail::stored_leaf*> checkpoint::leaf_named(
 
 ZARRPOINT_INLINE error checkpoint::no_such(std::string_view kind, std::string_view action,
                                            std::string_view name) const {
-  std::string text = state_->name + " has no such " + std::string(kind);
+  std::string text(action);
+  text.append(" ").append(detail::in_quotes(name)).append(": ").append(state_->name);
+  text.append(" has no such ").append(kind);
   const auto& leaves = state_->contents.leaves;
   for (std::size_t i = 0; i < leaves.size() && i < 8; ++i)
-    text += (i == 0 ? "; it has " : ", ") + detail::in_quotes(leaves[i].name);
-  if (leaves.size() > 8) text += " and " + std::to_string(leaves.size() - 8) + " more";
-  return error{errc::not_found, std::move(text)}.at(std::string(action) + " " +
-                                                    detail::in_quotes(name));
+    text.append(i == 0 ? "; it has " : ", ").append(detail::in_quotes(leaves[i].name));
+  if (leaves.size() > 8)
+    text.append(" and ").append(std::to_string(leaves.size() - 8)).append(" more");
+  return error{errc::not_found, std::move(text)};
 }
 
 ZARRPOINT_INLINE bool checkpoint::has_group(std::string_view name) const {
@@ -335,7 +341,8 @@ ZARRPOINT_INLINE error checkpoint::failed(std::string_view action, std::string_v
                                           error failure) const {
   // Errors of an array begin with its place; a name could stand anywhere in a text.
   if (!failure.message.starts_with("array ")) failure.at(state_->name);
-  return std::move(failure).at(std::string(action) + " " + detail::in_quotes(name));
+  std::string place(action);
+  return std::move(failure).at(place.append(" ").append(detail::in_quotes(name)));
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::kind_of_leaf(const detail::stored_leaf& leaf) {
@@ -368,6 +375,37 @@ ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& 
   ZARRPOINT_TRY(opened, is_shared ? leaf.document->array_at(key, made) : made(key));
   if (!state_->contents.is_ours()) return std::move(opened);
   return opened.expecting(std::shared_ptr<const chunk_digests>(state_, &leaf.objects), *state_);
+}
+
+ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& leaf,
+                                                     const load_options& options) const {
+  if (options.report != nullptr) options.report->begin(leaf.name, this, options);
+  if (options.rules_must_match) {
+    for (const load_rule& rule : options.rules) {
+      bool matches = false;
+      for (const detail::stored_leaf& one : contents().leaves)
+        matches = matches || detail::glob_match(rule.glob, one.name);
+      if (!matches) return error{errc::invalid_argument, detail::unmatched_rule(rule.glob)};
+    }
+  }
+  return open_leaf(leaf);
+}
+
+ZARRPOINT_INLINE result<load_options> checkpoint::options_of_each(
+    const load_options& options) const {
+  load_options out = options;
+  if (!std::exchange(out.rules_must_match, false)) return out;
+  const auto name_of = [](const detail::stored_leaf& leaf) { return std::string_view(leaf.name); };
+  ZARRPOINT_CHECK(detail::for_unmatched(options.rules, contents().leaves, name_of,
+                                        [](std::string text) -> result<void> {
+                                          return error{errc::invalid_argument, std::move(text)};
+                                        }));
+  return out;
+}
+
+ZARRPOINT_INLINE void checkpoint::loaded(const load_options& options,
+                                         const detail::stored_leaf& leaf, const tensor_spec& made) {
+  if (options.report != nullptr) options.report->end(leaf.name, made);
 }
 
 ZARRPOINT_INLINE read_options checkpoint::options_of(const load_options& options) const {
@@ -462,15 +500,16 @@ ZARRPOINT_INLINE error name_hierarchies(error failure, const any_store& store,
   if (failure.code != errc::not_found) return failure;
   const std::vector<std::string> found = hierarchies_in(store);
   if (found.empty()) return failure;
-  const std::string first = in_quotes(place + (place.ends_with('/') ? "" : "/") + found[0]);
+  std::string first = place;
+  first = in_quotes(first.append(place.ends_with('/') ? "" : "/").append(found[0]));
   if (found.size() == 1) {
-    failure.message += "; open " + first + ", which lies beneath it";
+    failure.message.append("; open ").append(first).append(", which lies beneath it");
     return failure;
   }
   failure.message += "; beneath it are";
   for (std::size_t i = 0; i < found.size(); ++i)
     failure.message.append(i == 0 ? " " : ", ").append(in_quotes(found[i]));
-  failure.message += ": open one of them, as " + first;
+  failure.message.append(": open one of them, as ").append(first);
   return failure;
 }
 
@@ -499,6 +538,7 @@ ZARRPOINT_INLINE result<void> load_targets(const checkpoint& from,
                                            std::span<const bound_target* const> targets,
                                            const load_options& options) {
   for (const bound_target* one : targets) one->mark(false);
+  ZARRPOINT_TRY(each, checkpoint_access::options_of_each(from, options));
   std::vector<const bound_target*> left(targets.begin(), targets.end());
   std::vector<const bound_target*> together;
   while (!left.empty()) {
@@ -509,7 +549,7 @@ ZARRPOINT_INLINE result<void> load_targets(const checkpoint& from,
       together.push_back(one);
       return true;
     });
-    result<void> done = load({from, options, together});
+    result<void> done = load({from, each, together});
     if (!done) return with_missing(std::move(done).failure(), from, targets);
   }
   return {};

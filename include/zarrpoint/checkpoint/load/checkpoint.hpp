@@ -115,7 +115,7 @@ class checkpoint {
                  const load_options& options = {}) const {
     detail::require_loadable<T>();
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       return load_from<T, handler_of<T>>(leaf, source, options, where);
     });
   }
@@ -132,7 +132,7 @@ class checkpoint {
       using handler = handler_of<T>;
       using space = typename handler::space;
       constexpr dtype type = detail::handler_dtype<handler>();  // as in `load_from`
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       ZARRPOINT_TRY(wanted, detail::wanted_part(leaf, source, part, options));
       if constexpr (type.valid()) {
         ZARRPOINT_CHECK(detail::check_type(wanted.type, type, options));
@@ -147,6 +147,7 @@ class checkpoint {
       ZARRPOINT_TRY(made, handler::make(wanted, place<space>{how().resource, {}}));
       ZARRPOINT_CHECK(
           (detail::read_part_into<handler, T>(source, part, made, options_of(options))));
+      loaded(options, leaf, wanted);
       return std::move(made);
     });
   }
@@ -161,7 +162,7 @@ class checkpoint {
   template <class T, class Handler>
   result<T> load_as(std::string_view name, const load_options& options = {}) const {
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<T> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       return load_from<T, Handler>(leaf, source, options);
     });
   }
@@ -185,7 +186,7 @@ class checkpoint {
                                             const load_options& options = {}) const {
     using value = typename Registry::value;
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<value> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       ZARRPOINT_TRY(wanted, detail::wanted_spec(source, name, options));
       return Registry::dispatch(kind_of_leaf(leaf), wanted, [&](auto entry) -> result<value> {
         using type = typename decltype(entry)::type;
@@ -217,11 +218,12 @@ class checkpoint {
     using handler = handler_of<T>;
     detail::mark_loaded<handler>(target, false);
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       ZARRPOINT_TRY(wanted, detail::wanted_part(leaf, source, part, options));
       ZARRPOINT_TRY(view, detail::target_view(std::forward<T>(target), wanted));
       ZARRPOINT_CHECK(detail::check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_part(source, part, view, options_of(options)));
+      loaded(options, leaf, view.spec());
       detail::mark_loaded<handler>(target, true);
       return {};
     });
@@ -304,17 +306,27 @@ class checkpoint {
   result<void> load_into_by(std::string_view name, T& target, const load_options& options) const {
     detail::mark_loaded<Handler>(target, false);
     return with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
-      ZARRPOINT_TRY(source, open_leaf(leaf));
+      ZARRPOINT_TRY(source, open_leaf(leaf, options));
       ZARRPOINT_TRY(wanted, detail::wanted_spec(source, name, options));
       ZARRPOINT_TRY(view, (detail::target_view<Handler, T>(target, wanted)));
       ZARRPOINT_CHECK(detail::check_type(wanted.type, view.type, options));
       ZARRPOINT_CHECK(detail::read_to_space(source, view, options_of(options)));
+      loaded(options, leaf, view.spec());
       detail::mark_loaded<Handler>(target, true);
       return {};
     });
   }
 
   result<array> open_leaf(const detail::stored_leaf& leaf) const;
+  /// The same for a load, whose report begins. Errors: `invalid_argument` where a rule that must
+  /// match a leaf matches none.
+  result<array> open_leaf(const detail::stored_leaf& leaf, const load_options& options) const;
+  /// The options for each leaf of a load of many, whose rules are checked once: here. Errors: as
+  /// `open_leaf`.
+  result<load_options> options_of_each(const load_options& options) const;
+  /// Tells the report, if there is one, that a leaf is there.
+  static void loaded(const load_options& options, const detail::stored_leaf& leaf,
+                     const tensor_spec& made);
 
   read_options options_of(const load_options& options) const;
 
@@ -325,6 +337,7 @@ class checkpoint {
       scratch_account counted = new_account();
       ZARRPOINT_CHECK(charge(source.spec(), counted));
       ZARRPOINT_TRY(bytes, read_bytes(source, options));
+      loaded(options, leaf, source.spec());
       return Handler::from_bytes(bytes_of(bytes));
     } else {
       return load_from<T, Handler>(leaf, source, options, place<typename Handler::space>{});
@@ -341,6 +354,7 @@ class checkpoint {
     if constexpr (Space::host_accessible) ZARRPOINT_CHECK(charge(wanted, counted));
     ZARRPOINT_TRY(made, (make_value<T, Handler>(wanted, where)));
     ZARRPOINT_CHECK(detail::read_to_space(source, Handler::writable(made), options_of(options)));
+    loaded(options, leaf, wanted);
     detail::mark_loaded<Handler>(made, true);
     return std::move(made);
   }

@@ -31,7 +31,12 @@ class device_batch {
       if (!one.done) continue;
       result<void> happened = one.space.wait(*one.done);
       if (happened) {
-        for (const bound_target* target : one.targets) target->mark(true);
+        for (const bound_target* target : one.targets) {
+          target->mark(true);
+          mutable_tensor_view<Space> there;
+          if (in_.options.report != nullptr && target->table->peek(target->target, &there))
+            in_.options.report->end(target->name, there.spec());
+        }
       } else if (status) {
         status = std::move(happened).at(name_of(one));
       }

@@ -58,6 +58,8 @@ class all_loader {
         where_(where...) {}
 
   result<std::map<std::string, value>> run() {
+    ZARRPOINT_TRY(each, checkpoint_access::options_of_each(from_, options_));
+    options_ = std::move(each);
     ZARRPOINT_CHECK(charge_all<Registry>(from_, account_));
     const std::vector<std::string> names = from_.names();
     values_.resize(names.size());
@@ -140,7 +142,7 @@ class all_loader {
 
   scratch_account account_;
   const checkpoint from_;
-  const load_options& options_;
+  load_options options_;
   packed_memory packed_;
   std::tuple<place<Spaces>...> where_;
   std::vector<value> values_;

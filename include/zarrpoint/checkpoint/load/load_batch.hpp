@@ -46,7 +46,7 @@ struct checkpoint_access {
     const checkpoint& from = in.from;
     return from.with_leaf("load", target.name,
                           [&](const detail::stored_leaf& leaf) -> result<void> {
-                            ZARRPOINT_TRY(source, from.open_leaf(leaf));
+                            ZARRPOINT_TRY(source, from.open_leaf(leaf, in.options));
                             ZARRPOINT_TRY(wanted, wanted_spec(source, target.name, in.options));
                             mutable_tensor_view<Space> view;
                             ZARRPOINT_CHECK(target.table->view(target.target, wanted, &view));
@@ -61,7 +61,7 @@ struct checkpoint_access {
   static result<void> with_array(const checkpoint& from, std::string_view name,
                                  const load_options& options, F&& f) {
     return from.with_leaf("load", name, [&](const detail::stored_leaf& leaf) -> result<void> {
-      ZARRPOINT_TRY(source, from.open_leaf(leaf));
+      ZARRPOINT_TRY(source, from.open_leaf(leaf, options));
       ZARRPOINT_TRY(wanted, wanted_spec(source, name, options));
       return f(leaf, source, wanted);
     });
@@ -78,6 +78,9 @@ struct checkpoint_access {
       if (opened.expected() == nullptr) return std::move(opened);
       return opened.expecting(std::shared_ptr<const chunk_digests>(of.state_, opened.expected()));
     });
+  }
+  static result<load_options> options_of_each(const checkpoint& of, const load_options& options) {
+    return of.options_of_each(options);
   }
   static scratch_account account_of(const checkpoint& from) { return from.new_account(); }
   static checkpoint counting_in(const checkpoint& from, scratch_account& whole) {
@@ -122,8 +125,12 @@ result<void> load_batch(const batch_request& in) {
           const bound_target& target = *in.targets[i];
           ZARRPOINT_CHECK(checkpoint_access::with_target<Space>(
               in, target,
-              [](const array& from, const mutable_tensor_view<Space>& into,
-                 const read_options& options) { return read_to_space(from, into, options); }));
+              [&](const array& from, const mutable_tensor_view<Space>& into,
+                  const read_options& options) -> result<void> {
+                ZARRPOINT_CHECK(read_to_space(from, into, options));
+                if (in.options.report != nullptr) in.options.report->end(target.name, into.spec());
+                return {};
+              }));
           target.mark(true);
           return {};
         },

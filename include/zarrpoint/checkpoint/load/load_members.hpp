@@ -33,6 +33,15 @@ class member_loader {
     std::inplace_merge(names_.begin(), names_.begin() + leaves, names_.end());
   }
 
+  /// Loads the value at `name`, with rules that are checked once.
+  template <class T>
+  static result<T> load_at(const checkpoint& from, const std::string& name,
+                           const load_options& options) {
+    ZARRPOINT_TRY(each, from.options_of_each(options));
+    return member_loader(from, each).template load<T>(name);
+  }
+
+ private:
   template <class T>
   result<T> load(const std::string& name) {
     using handler = handler_in<T, Registry>;
@@ -46,7 +55,6 @@ class member_loader {
     }
   }
 
- private:
   template <class T>
   result<void> load_to(const std::string& name, T& target) {
     using handler = handler_in<T, Registry>;
@@ -206,7 +214,7 @@ class member_loader {
 
 template <class T, class Registry>
 result<T> load_members(const checkpoint& from, std::string_view name, const load_options& options) {
-  return member_loader<Registry>(from, options).template load<T>(std::string(name));
+  return member_loader<Registry>::template load_at<T>(from, std::string(name), options);
 }
 
 }}}  // namespace zarrpoint::v0::detail

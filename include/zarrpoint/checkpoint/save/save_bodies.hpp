@@ -733,15 +733,16 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   return out;
 }
 
-/// A warning for each rule that matches no leaf.
-ZARRPOINT_INLINE void warn_of_unmatched(std::span<const leaf_rule> rules,
-                                        std::span<const leaf> leaves,
-                                        std::vector<std::string>& warnings) {
-  for (const leaf_rule& rule : rules) {
-    const auto matches = [&](const leaf& value) { return glob_match(rule.glob, value.name()); };
-    if (std::none_of(leaves.begin(), leaves.end(), matches))
-      warnings.push_back("the rule for " + in_quotes(rule.glob) + " matches no leaf");
-  }
+/// A warning for each rule that matches no leaf, or an error where each must match one.
+ZARRPOINT_INLINE result<void> check_rules(const save_options& options, std::span<const leaf> leaves,
+                                          std::vector<std::string>& warnings) {
+  const auto name_of = [](const leaf& value) { return std::string_view(value.name()); };
+  return for_unmatched(options.rules, leaves, name_of, [&](std::string text) -> result<void> {
+    if (options.rules_must_match)
+      return error{errc::invalid_argument, "save_options: " + std::move(text)};
+    warnings.push_back(std::move(text));
+    return {};
+  });
 }
 
 /// What leaves are planned as, each layout once for all that have it.
@@ -859,7 +860,7 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
     plan.leaves.back().elide_fill = given->elide_fill;
     plan.leaves.back().kind = given->kind;
   }
-  warn_of_unmatched(options.rules, set.leaves, plan.warnings);
+  ZARRPOINT_CHECK(check_rules(options, set.leaves, plan.warnings));
   hidden_leaves hidden;
   for (const planned_leaf& leaf : plan.leaves)
     hidden.add(leaf.value->name(), leaf.metadata().type, options.zarr_format);
@@ -1020,7 +1021,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_reque
   if (!has.empty_groups && !what.empty_groups.empty())
     return lost("the empty group " + detail::in_quotes(what.empty_groups.front()), "leave it out");
   std::vector<std::string> warnings;
-  detail::warn_of_unmatched(asked.rules, what.leaves, warnings);
+  ZARRPOINT_CHECK(detail::check_rules(asked, what.leaves, warnings));
   bool elides = asked.elide_fill;
   for (const leaf_layout& each : asked.layouts) elides |= each.elide_fill;
   if (elides)

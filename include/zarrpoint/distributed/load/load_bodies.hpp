@@ -385,8 +385,32 @@ class group_load_operation {
     return options_.storage.cast || cast != nullptr;
   }
 
+  /// What is said of rules that match no stored tensor.
+  result<void> check_rules() {
+    const load_options& by = options_.storage;
+    const auto key_of = [](const stored_tensor& one) { return std::string_view(one.key); };
+    return for_unmatched(
+        by.rules, checkpoint_.shards->tensors(), key_of, [&](std::string text) -> result<void> {
+          if (by.rules_must_match)
+            return error{errc::invalid_argument, "load from " + checkpoint_.name + ": " + text};
+          if (by.report != nullptr) by.report->warn(text);
+          report_.warnings.push_back(std::move(text));
+          return {};
+        });
+  }
+
+  void begin(const sharded_tensor& tensor) const {
+    load_observer* const report = options_.storage.report;
+    if (report != nullptr) report->begin(tensor.key(), nullptr, options_.storage);
+  }
+  void end(const sharded_tensor& tensor) const {
+    load_observer* const report = options_.storage.report;
+    if (report != nullptr) report->end(tensor.key(), tensor.metadata().data_spec());
+  }
+
   /// Refused before a chunk is read. What the load makes must fit the caller's budget.
   result<void> check_requests() {
+    ZARRPOINT_CHECK(check_rules());
     std::uint64_t to_make = 0;
     for (sharded_tensor& tensor : tensors_) {
       ZARRPOINT_TRY(there, stored(tensor.key()));
@@ -443,6 +467,7 @@ class group_load_operation {
         [&](std::size_t i) -> result<void> {
           if (i >= tensors_.size()) return read_object(objects_[i - tensors_.size()]);
           sharded_tensor& tensor = tensors_[i];
+          begin(tensor);
           ZARRPOINT_TRY(there, stored(tensor.key()));
           ZARRPOINT_CHECK(
               tensor.init_data(resource_of(group_.how)).at("load " + in_quotes(tensor.key())));
@@ -450,6 +475,7 @@ class group_load_operation {
               fill_shard({*checkpoint_.shards, *there, options_.padding}, tensor, group_.how));
           const std::uint64_t read = byte_count(tensor.metadata().data_spec()).value_or(0);
           bytes += read;
+          end(tensor);
           meter.add(tensor.key(), read);
           return {};
         },
@@ -468,7 +494,9 @@ class group_load_operation {
 
   result<void> read_together() {
     once_reader reader{group_, *checkpoint_.shards, {options_.groups, options_.padding}};
+    for (const sharded_tensor& tensor : tensors_) begin(tensor);
     ZARRPOINT_TRY(bytes, reader.read(tensors_, objects_));
+    for (const sharded_tensor& tensor : tensors_) end(tensor);
     report_.bytes_read = bytes;
     return {};
   }
