@@ -29,7 +29,7 @@ PAGES = (  # those that are rewritten, a line each
     "docs/contributing.md",
     "docs/guide.md",
     "docs/quickstart.md",
-    "docs/rotate.md",
+    "docs/training.md",
     "docs/write_a_store.md",
 )
 PROSE = tuple(f"docs/{name}.md" for name in (

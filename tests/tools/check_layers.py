@@ -35,6 +35,7 @@ LAYERS["delta"] = set(LAYERS)
 LAYERS["distributed"] = set(LAYERS) - {"delta"}
 LAYERS["cuda"] = {"core", "memory", "exec", "codec", "handler"}
 LAYERS["interop"] = set(LAYERS) | {"zarrpoint.hpp", "cuda"}
+LAYERS["manager"] = set(LAYERS) - {"cuda", "interop"}
 UMBRELLA = "zarrpoint.hpp"  # of the layers up to checkpoint; every other door may include any layer
 EVERYWHERE = {"fwd.hpp", "version.hpp"}
 BODIES = re.compile(r"(.*[/_])?bodies\.hpp")

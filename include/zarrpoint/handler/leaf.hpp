@@ -28,6 +28,7 @@ struct source_options {
   bool copy = false;          ///< the device copies the elements first: see `device_source`
 };
 
+struct leaf_copy;
 struct single_leaves;
 
 /// A value of some type behind one constant table of functions.
@@ -165,6 +166,7 @@ class leaf {
   result<std::unique_ptr<element_source>> source(const detail::source_options& how) const;
 
  private:
+  friend struct detail::leaf_copy;
   leaf() = default;
 
   template <class Handler, class Registry, class T>

@@ -129,6 +129,11 @@ ZARRPOINT_INLINE bool same_file(const std::optional<file_id>& a,
   return a && b && *a == *b;
 }
 
+ZARRPOINT_INLINE bool is_link(const std::string& path) noexcept {
+  struct ::stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 ZARRPOINT_INLINE int rename_outcome(int code, const std::optional<file_id>& ours, int parent,
                                     const char* name) noexcept {
   return code != 0 && same_file(ours, id_of(parent, name)) ? 0 : code;

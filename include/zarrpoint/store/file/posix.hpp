@@ -90,6 +90,8 @@ std::optional<file_id> id_of(int parent, const char* name) noexcept;
 /// Of what a path leads to.
 std::optional<file_id> id_of(const char* path) noexcept;
 bool same_file(const std::optional<file_id>& a, const std::optional<file_id>& b) noexcept;
+/// Whether a path is a symbolic link itself.
+bool is_link(const std::string& path) noexcept;
 
 /// Takes a lock (LOCK_SH, LOCK_EX) of an open file or directory, or gives it back (LOCK_UN),
 /// without waiting; it ends with the last process that has the descriptor. 0 or the errno:

@@ -8,6 +8,7 @@
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/extended_file.hpp>
 #include <zarrpoint/store/file/file_writer.hpp>
+#include <zarrpoint/store/file/place_lock.hpp>
 #include <zarrpoint/store/file/publish_directory.hpp>
 #include <zarrpoint/store/file/remove_tree.hpp>
 
@@ -678,6 +679,49 @@ ZARRPOINT_INLINE std::vector<std::string> remove_abandoned(int parent, const std
           system_error("remove what an earlier save left,", folder + name, kept).message);
   }
   return warnings;
+}
+
+// ---------------------------------------------------------------------------------- place_lock.hpp
+
+ZARRPOINT_INLINE result<place_lock> place_lock::take(const std::string& directory,
+                                                     const char* folder) {
+  const auto failed = [&](const char* action, int code) {
+    return system_error(action, directory + '/' + folder, code);
+  };
+  if (::mkdir(directory.c_str(), 0777) == 0) {
+    const unique_fd parent(open_at(AT_FDCWD, (directory + "/..").c_str(), O_RDONLY | O_DIRECTORY));
+    if (const int code = parent ? sync_directory(parent.get()) : errno; code != 0)
+      return failed("sync the directory of", code);
+  } else if (errno != EEXIST) {
+    return system_error("create", directory, errno);
+  }
+  const unique_fd at(open_at(AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY));
+  if (!at) return system_error("open", directory, errno);
+  if (!has_true_locks(at.get()))
+    return error{errc::unsupported, "lock " + directory + ": its file system has no true locks"};
+  if (::mkdirat(at.get(), folder, 0777) != 0 && errno != EEXIST) return failed("create", errno);
+  const unique_fd inner(open_at(at.get(), folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (!inner) return failed("open", errno);
+  place_lock out;
+  out.fd_ =
+      unique_fd(open_at(inner.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666));
+  if (!out.fd_) return failed("lock", errno);
+  const int code = lock_file(out.fd_.get(), LOCK_EX);
+  if (code == EWOULDBLOCK) {
+    std::array<char, 32> text{};
+    const auto got = retry_interrupted([&] { return ::pread(out.fd_.get(), text.data(), 20, 0); });
+    const std::string who(text.data(), got > 0 ? std::strspn(text.data(), "0123456789") : 0);
+    return error{errc::unavailable, directory + " is in use by another manager" +
+                                        (who.empty() ? "" : ", of process " + who) +
+                                        ": end that one, or use another directory"};
+  }
+  if (code != 0) return failed("lock", code);
+  const std::string me = std::to_string(::getpid()) + '\n';
+  // A full disk does not keep anyone from working here: it only says who it is.
+  if (::ftruncate(out.fd_.get(), 0) == 0)
+    static_cast<void>(write_fully(out.fd_.get(), 0, as_bytes(me)));
+  out.uncleaned_ = remove_abandoned(at.get(), directory + '/');
+  return out;
 }
 
 // --------------------------------------------------------------------------- publish_directory.hpp

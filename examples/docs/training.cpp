@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The programs of docs/training.md. It returns whether they gave what the page promises.
+
+#include <zarrpoint/manager.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace zp = zarrpoint;
+
+namespace {
+
+zp::checkpoint_manager* running = nullptr;
+
+void load(const zp::checkpoint& from, std::vector<float>& w, std::int64_t& step) {
+  w = from.load<std::vector<float>>("w").value();
+  step = from.load<std::int64_t>("step").value();
+}
+
+/// A step of the training; its loss is least when the first weight is 440.
+double train(std::vector<float>& w) {
+  for (float& one : w) one += 1;
+  return (w[0] - 440.0) * (w[0] - 440.0);
+}
+
+// clang-format off
+std::int64_t run() {
+  std::vector<float> w(1000);
+  std::int64_t step = 0;
+  auto manager = zp::checkpoint_manager::open(
+      "run", {.save_when = zp::save_policy::every_steps(100),
+              .keep = zp::keep_policy::newest(3) |
+                      zp::keep_policy::best(1, "loss", zp::better::lower)}).value();
+  if (auto last = manager.restore_latest()) load(last->data, w, step);
+  for (++step; step <= 1000; ++step) {
+    const double loss = train(w);
+    if (manager.should_save(step)) manager.save(step, {{"w", w}, {"step", step}}, {{"loss", loss}}).value();
+  }
+  manager.close().value();
+  return step;
+}
+
+bool items(zp::checkpoint_manager& manager) {
+  const std::vector<float> w(100, 1), m(100, 2);
+  zp::node settings;
+  settings.set("seed", 7);
+  manager.save_items(2000, {{.name = "model", .leaves = {{"w", w}}},
+                            {.name = "optimizer", .leaves = {{"m", m}},
+                             .options = zp::save_options{.rules = {{.codecs = zp::zstd_codecs()}}}},
+                            {.name = "settings.json", .json = settings}}).value();
+  manager.wait().value();
+  auto model = manager.restore(2000, "model").value();
+  return model.data.load<std::vector<float>>("w").value() == w &&
+         manager.json(2000, "settings.json").value() == settings;
+}
+// clang-format on
+
+}  // namespace
+
+int main() {
+  run();
+  bool good = true;
+  {
+    auto manager = zp::checkpoint_manager::open("run").value();
+    running = &manager;
+    good = manager.steps() == std::vector<std::int64_t>{400, 800, 900, 1000};
+    zp::restored_step newest = manager.restore_latest().value();
+    zp::restored_step best = manager.restore_best("loss", zp::better::lower).value();
+    zp::restored_step older = manager.restore(900).value();
+    for (const std::string& said : manager.warnings()) std::puts(said.c_str());
+    good = good && newest.step == 1000 && best.step == 400 && older.step == 900;
+    std::signal(SIGTERM, [](int) { running->request_save(); });
+    std::raise(SIGTERM);
+    good = good && manager.save_requested() && manager.should_save(1001);
+    good = good && items(manager);
+    manager.close().value();
+  }
+  // As where somebody copied half of it: the run goes on from the step before.
+  std::filesystem::remove_all("run/step_00002000");
+  std::filesystem::remove("run/step_00001000/zarr.json");
+  run();
+  good = good && zp::open("run/step_00001000").value().load<std::int64_t>("step").value() == 1000;
+  std::puts(good ? "as docs/training.md says" : "not what docs/training.md says");
+  return good ? 0 : 1;
+}

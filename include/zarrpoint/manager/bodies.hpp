@@ -1,0 +1,1057 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/array/hierarchy/store_tree.hpp>
+#include <zarrpoint/checkpoint/document/contents.hpp>
+#include <zarrpoint/checkpoint/load/load_batch.hpp>
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
+#include <zarrpoint/checkpoint/verify/verify.hpp>
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/manager/copied_leaves.hpp>
+#include <zarrpoint/manager/manager.hpp>
+#include <zarrpoint/memory/strided_copy.hpp>
+#include <zarrpoint/store/file/place_lock.hpp>
+#include <zarrpoint/store/prefix_store.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace zarrpoint { inline namespace v0 {
+
+// ------------------------------------------------------------------------------- copied_leaves.hpp
+
+namespace detail {
+
+ZARRPOINT_INLINE leaf leaf_copy::make(const leaf& of, const tensor& elements) {
+  leaf out;
+  out.name_ = of.name_;
+  auto made = make_counted<leaf_copy>(leaf_copy{*of.table_, elements.view()});
+  made->table.spec = [](const void* self) -> result<tensor_spec> {
+    const host_view& view = static_cast<const leaf_copy*>(self)->elements;
+    return tensor_spec{view.type, view.shape};
+  };
+  made->table.stage = [](const void* self, memory_resource&) -> result<staged> {
+    return staged{static_cast<const leaf_copy*>(self)->elements, {}};
+  };
+  out.table_ = &made->table;
+  out.keep(std::shared_ptr<const leaf_copy>(std::move(made)));
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> leaf_copies::take(std::vector<leaf>& leaves, const context& how) {
+  struct piece {
+    std::size_t tensor;
+    host_view from;
+    std::size_t offset, bytes;  ///< none: all of it, by strides
+  };
+  constexpr std::size_t most = std::size_t{8} << 20;  // a few for each thread
+  std::vector<piece> pieces;
+  std::vector<std::size_t> copied;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!leaves[i].host_accessible()) continue;
+    const auto add = [&]() -> result<void> {
+      ZARRPOINT_TRY(spec, leaves[i].spec());
+      ZARRPOINT_TRY(from, leaves[i].view());
+      const std::size_t at = copied.size();
+      if (at == tensors_.size()) tensors_.emplace_back();
+      if (tensors_[at].spec() != spec) {
+        tensors_[at] = tensor();  // before more is taken
+        ZARRPOINT_TRY(made, tensor::make(spec, resource_of(how)));
+        tensors_[at] = std::move(made);
+      }
+      const std::size_t bytes = tensors_[at].size() * memory_size(spec.type);
+      if (spec.type.is_variable() || !is_dense(from)) {
+        pieces.push_back({at, from, 0, 0});
+      } else {
+        for (std::size_t done = 0; done < bytes; done += most)
+          pieces.push_back({at, from, done, std::min(most, bytes - done)});
+      }
+      copied.push_back(i);
+      return {};
+    };
+    if (auto added = add(); !added)
+      return std::move(added).failure().at("copy " + in_quotes(leaves[i].name()));
+  }
+  ZARRPOINT_CHECK(parallel_for(how.executor, pieces.size(), [&](std::size_t i) -> result<void> {
+    const piece& one = pieces[i];
+    const mutable_host_view to = tensors_[one.tensor].mutable_view();
+    if (one.bytes == 0) {
+      copy_elements(to, one.from);
+    } else {
+      std::memcpy(to.data + one.offset, one.from.data + one.offset, one.bytes);
+    }
+    return {};
+  }));
+  for (std::size_t i = 0; i < copied.size(); ++i)
+    leaves[copied[i]] = leaf_copy::make(leaves[copied[i]], tensors_[i]);
+  return {};
+}
+
+}  // namespace detail
+
+// ------------------------------------------------------------------------------------- manager.hpp
+
+namespace detail {
+
+/// What lies under the name of a step, looked at now.
+struct step_look {
+  step_record record;
+  step_mark mark{};
+  std::optional<checkpoint> opened{};  ///< where the directory is the checkpoint
+  std::optional<error> fault{};
+};
+
+/// Whether a failure says that a step is not whole, and not that it could not be looked at.
+ZARRPOINT_INLINE bool is_damage(errc code) noexcept {
+  return code == errc::corrupt || code == errc::not_found || code == errc::out_of_range ||
+         code == errc::invalid_argument || code == errc::replaced;
+}
+
+/// The sizes of all objects that the commit document names.
+template <class F>
+result<void> for_each_digest(const checkpoint& of, F&& f) {
+  for (const stored_leaf& leaf : checkpoint_access::contents(of).leaves) {
+    for (const auto& [key, digest] : leaf.objects.objects()) {
+      if (digest.absent()) continue;
+      ZARRPOINT_CHECK(f(leaf.name.empty() ? key : leaf.name + '/' + key, digest.size));
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
+struct checkpoint_manager::state {
+  struct running {
+    std::int64_t step;
+    pending<save_report> done;
+  };
+  static constexpr const char* folder = ".zarrpoint_manager";  ///< notes of managers, beside steps
+
+  state(location at, any_store in, manager_options how)
+      : where(std::move(at)), root(std::move(in)), options(std::move(how)) {}
+
+  const location where;
+  const any_store root;
+  const manager_options options;
+  const wall_time opened = options.clock();
+  std::optional<detail::place_lock> lock{};
+  std::string owner{};  ///< in the note of other stores
+  std::atomic<bool> requested{false};
+  bool is_closed = false;
+  std::deque<running> under_way{};
+
+  // What saves in the background change, too.
+  mutable std::mutex mutex{};
+  std::mutex pruning{};
+  std::vector<step_record> records{};  ///< sorted by step
+  std::vector<std::string> warnings{};
+  std::optional<error> first{}, untold{};
+  std::size_t errors = 0;
+  std::optional<std::int64_t> last_saved{};
+  std::optional<save_report> report{};
+  std::vector<detail::leaf_copies> spare{};
+
+  // -- places
+
+  static result<store_key> key(std::string_view name) { return store_key::parse(name); }
+  static result<store_key> note(const std::string& name) {
+    return store_key::parse(std::string(folder) + '/' + name);
+  }
+  bool is_path() const { return detail::location_access::is_path(where); }
+  std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
+  /// A step, or an item of one, as a path where there are paths: formats look at these.
+  result<location> place(const std::string& name) const {
+    if (is_path()) return location(name_of(name));
+    ZARRPOINT_TRY(at, key(name));
+    return location(root, at);
+  }
+  /// The name of a step's directory: the one that it has.
+  std::string name_for(std::int64_t step) const {
+    const std::lock_guard hold(mutex);
+    const step_record* const there = find(step);
+    return there != nullptr ? there->name
+                            : detail::step_name(step, {options.prefix, options.digits});
+  }
+
+  // -- what is known; with the mutex
+
+  const step_record* find(std::int64_t step) const {
+    const auto at =
+        std::lower_bound(records.begin(), records.end(), step,
+                         [](const step_record& a, std::int64_t b) { return a.step < b; });
+    return at != records.end() && at->step == step ? &*at : nullptr;
+  }
+  void put(step_record one) {
+    const auto at =
+        std::lower_bound(records.begin(), records.end(), one.step,
+                         [](const step_record& a, std::int64_t b) { return a.step < b; });
+    if (at != records.end() && at->step == one.step) {
+      *at = std::move(one);
+    } else {
+      records.insert(at, std::move(one));
+    }
+  }
+  void forget(std::int64_t step) {
+    std::erase_if(records, [&](const step_record& one) { return one.step == step; });
+  }
+  void warn(std::string text) {
+    const std::lock_guard hold(mutex);
+    warnings.push_back(std::move(text));
+  }
+  void fail(const error& why) {
+    const std::lock_guard hold(mutex);
+    ++errors;
+    if (!first) first = why;
+    if (!untold) untold = why;
+  }
+
+  // -- looking
+
+  result<detail::step_look> look(const std::string& name) const;
+  result<void> check_objects(const detail::step_look& of, const std::string& name) const;
+  result<std::optional<std::string>> fault_of(const std::string& name) const;
+  result<void> scan();
+  result<std::vector<std::int64_t>> notes(std::string_view kind) const;
+  result<void> read_pins();
+  result<void> finish_what_was_begun();
+  result<void> check_owner() const;
+
+  // -- saving and removing
+
+  struct job;
+  result<void> tell();
+  result<void> reap(bool all);
+  result<bool> begin(std::int64_t step, std::vector<step_item> items,
+                     std::vector<step_metric> metrics, bool is_plain);
+  result<void> make_room(job& work);
+  result<pending<save_report>> start(std::shared_ptr<job> work, std::vector<step_item> items);
+  result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
+  result<save_report> finish_items(job& work);
+  result<save_report> conclude(job& work, result<save_report> saved);
+  result<void> verify_step(const std::string& name) const;
+  result<void> remove(const step_record& of);
+  result<std::vector<step_removal>> prune(const keep_policy& keep);
+  std::vector<step_removal> would_go(const keep_policy& keep) const;
+};
+
+/// One save that is under way.
+struct checkpoint_manager::state::job {
+  std::string name;
+  detail::step_mark mark{};
+  bool replaces = false;  ///< a step that a manager wrote
+  detail::leaf_copies copies{};
+  std::unique_ptr<publication> tree{};
+  std::optional<any_store> store{};  ///< of the step
+  std::vector<std::pair<std::string, pending<save_report>>> parts{};
+  std::vector<std::pair<std::string, std::string>> documents{};
+};
+
+ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
+    const std::string& name) const {
+  detail::step_look out;
+  out.record.name = name;
+  out.record.step = detail::parse_step_name(name).value_or(-1);
+  const auto take_mark = [&](const node& from) -> result<void> {
+    ZARRPOINT_TRY(mark, detail::parse_step_mark(from));
+    out.record.metrics = mark.metrics;
+    out.record.saved_at = mark.saved_at;
+    out.record.items = mark.items;
+    // A copy under another number is nobody's to remove.
+    out.record.is_managed = mark.step == out.record.step;
+    for (const auto& file : mark.files)
+      out.record.bytes += std::min(file.second, UINT64_MAX - out.record.bytes);
+    out.mark = std::move(mark);
+    return {};
+  };
+  const auto run = [&]() -> result<void> {
+    ZARRPOINT_TRY(mark_key, key(name + '/' + detail::step_mark::file));
+    // By the store, which follows no link: what is reached through one is not ours.
+    ZARRPOINT_TRY(text, get(root, mark_key, options.how.limit.metadata_bytes));
+    if (text) {
+      auto document = parse_json(*text, detail::document_limits(options.how.limit));
+      if (document && document->find("items") != nullptr) return take_mark(*document);
+      return error{errc::corrupt,
+                   root.describe(mark_key) + ": " +
+                       (document ? "it names no items" : document.failure().message)};
+    }
+    const auto has = [&](std::initializer_list<const char*> documents) -> result<bool> {
+      for (const char* document : documents) {
+        ZARRPOINT_TRY(document_key, key(name + document));
+        ZARRPOINT_TRY(object, root.open(document_key));
+        if (object != nullptr) return true;
+      }
+      return false;
+    };
+    ZARRPOINT_TRY(is_zarr, has({"/zarr.json", "/.zgroup"}));
+    ZARRPOINT_TRY(step_key, key(name));
+    ZARRPOINT_TRY(elsewhere, place(name));
+    ZARRPOINT_TRY(opened,
+                  zarrpoint::open(is_zarr ? location(root, step_key) : elsewhere, options.how));
+    if (opened.format().starts_with("Orbax")) {
+      // An item alone does not tell whether the others are there.
+      ZARRPOINT_TRY(is_committed, has({"/_CHECKPOINT_METADATA", "/_METADATA"}));
+      if (!is_committed)
+        return error{errc::corrupt, root.describe(step_key) + " has no document of its commit"};
+    }
+    if (is_zarr) {
+      ZARRPOINT_CHECK(detail::for_each_digest(
+          opened, [&](const std::string&, std::uint64_t size) -> result<void> {
+            out.record.bytes += std::min(size, UINT64_MAX - out.record.bytes);
+            return {};
+          }));
+      const node* const mark = opened.attributes().find(detail::step_mark::member);
+      if (mark != nullptr && !opened.id().empty()) {
+        const auto taken = take_mark(*mark);
+        // Attributes that others edited say nothing that counts, but the step is whole.
+        if (!taken || !opened.warnings().empty()) out.record.is_managed = false;
+      }
+    }
+    out.opened = std::move(opened);
+    return {};
+  };
+  if (auto done = guarded(run); !done) {
+    out.fault = std::move(done).failure();
+    out.record.fault = to_string(*out.fault);
+    if (out.fault->code == errc::cancelled) return *out.fault;
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_objects(
+    const detail::step_look& of, const std::string& name) const {
+  const auto check = [&](const std::string& path, std::uint64_t size) -> result<void> {
+    ZARRPOINT_TRY(at, key(name + '/' + path));
+    ZARRPOINT_TRY(object, root.open(at));
+    if (object == nullptr)
+      return error{errc::corrupt, root.describe(at) + " is not there: the step is not whole"};
+    if (object->size() != size)
+      return error{errc::corrupt, root.describe(at) + " has " + std::to_string(object->size()) +
+                                      " bytes and should have " + std::to_string(size)};
+    return {};
+  };
+  for (const auto& [path, size] : of.mark.files) ZARRPOINT_CHECK(check(path, size));
+  if (of.opened && of.record.is_managed) return detail::for_each_digest(*of.opened, check);
+  return {};
+}
+
+/// What is wrong with a step; nothing if it is whole. Errors: that cannot be told.
+ZARRPOINT_INLINE result<std::optional<std::string>> checkpoint_manager::state::fault_of(
+    const std::string& name) const {
+  ZARRPOINT_TRY(found, look(name));
+  std::optional<error> fault = std::move(found.fault);
+  if (!fault) {
+    auto checked = guarded([&] { return check_objects(found, name); });
+    if (!checked) fault = std::move(checked).failure();
+  }
+  if (!fault) return std::optional<std::string>();
+  if (!detail::is_damage(fault->code)) return std::move(*fault);
+  return std::optional(to_string(*fault));
+}
+
+/// The steps that have a note of a kind, as in "keep_10".
+ZARRPOINT_INLINE result<std::vector<std::int64_t>> checkpoint_manager::state::notes(
+    std::string_view kind) const {
+  ZARRPOINT_TRY(at, key(folder));
+  ZARRPOINT_TRY(entries, root.list(at));
+  std::vector<std::int64_t> out;
+  for (const list_entry& one : entries) {
+    std::string_view name = one.name;
+    if (!name.starts_with(kind)) continue;
+    name.remove_prefix(kind.size());
+    if (const auto step = detail::parse_step_name(name)) out.push_back(*step);
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::read_pins() {
+  ZARRPOINT_TRY(pins, notes("keep_"));
+  const std::lock_guard hold(mutex);
+  for (step_record& one : records)
+    one.is_pinned = std::find(pins.begin(), pins.end(), one.step) != pins.end();
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
+  ZARRPOINT_TRY(entries, root.list(store_key::root()));
+  std::vector<step_record> found;
+  for (const list_entry& one : entries) {
+    if (!one.is_prefix || !detail::parse_step_name(one.name)) continue;
+    if (is_path() && detail::is_link(name_of(one.name))) continue;  // no step: who knows whose
+    ZARRPOINT_TRY(seen, look(one.name));
+    found.push_back(std::move(seen.record));
+  }
+  {
+    const std::lock_guard hold(mutex);
+    records.clear();
+    for (step_record& one : found) {
+      // Of two names for one step, such as "10" and "step_10", the one that a manager wrote.
+      const step_record* const other = find(one.step);
+      if (other == nullptr) {
+        put(std::move(one));
+        continue;
+      }
+      const bool is_better = other->fault.empty() == one.fault.empty()
+                                 ? !other->is_managed && one.is_managed
+                                 : one.fault.empty();
+      warnings.push_back("step " + std::to_string(one.step) + " is there twice, as " +
+                         detail::in_quotes(other->name) + " and as " + detail::in_quotes(one.name) +
+                         ": " + (is_better ? "the second" : "the first") + " is taken");
+      if (is_better) put(std::move(one));
+    }
+  }
+  return read_pins();
+}
+
+/// In stores without a step that publishes or erases all: what an earlier manager did not finish.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::finish_what_was_begun() {
+  ZARRPOINT_TRY(at, key(folder));
+  ZARRPOINT_TRY(entries, root.list(at));
+  for (const list_entry& one : entries) {
+    if (!one.name.starts_with("begun_")) continue;
+    const std::string name = one.name.substr(6);
+    ZARRPOINT_TRY(note_key, note(one.name));
+    if (detail::parse_step_name(name)) {
+      ZARRPOINT_TRY(seen, look(name));
+      if (!seen.record.is_managed) {
+        ZARRPOINT_TRY(step_key, key(name));
+        ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+      }
+    }
+    ZARRPOINT_CHECK(root.erase(note_key));
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_owner() const {
+  if (is_closed)
+    return error{errc::invalid_argument, "the manager of " + where.name() + " is closed"};
+  if (!options.exclusive)
+    return error{errc::invalid_argument, "the manager of " + where.name() +
+                                             " may only look: open it with exclusive = true"};
+  if (owner.empty()) return {};
+  ZARRPOINT_TRY(at, note("owner"));
+  ZARRPOINT_TRY(text, get(root, at, 64));
+  if (text && as_text(*text) == owner) return {};
+  return error{errc::unavailable, where.name() + " was taken by another manager: end one of them"};
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::tell() {
+  const std::lock_guard hold(mutex);
+  if (!untold) return {};
+  error out = *std::move(untold);
+  untold.reset();
+  return out;
+}
+
+/// Takes the saves that are done off the list; with `all` it waits for them.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::reap(bool all) {
+  while (!under_way.empty() && (all || under_way.front().done.ready())) {
+    static_cast<void>(under_way.front().done.get());  // its error is known to `fail`
+    under_way.pop_front();
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step,
+                                                               std::vector<step_item> items,
+                                                               std::vector<step_metric> metrics,
+                                                               bool is_plain) {
+  if (step < 0) return error{errc::invalid_argument, "the step is below 0"};
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (metrics[i].first == metrics[j].first)
+        return error{errc::invalid_argument,
+                     "the metric " + detail::in_quotes(metrics[i].first) + " is there twice"};
+  ZARRPOINT_CHECK(check_owner());
+  ZARRPOINT_CHECK(reap(false));
+  ZARRPOINT_CHECK(tell());
+  for (const running& one : under_way)
+    if (one.step == step)
+      return error{errc::already_exists, "step " + std::to_string(step) + " is being saved"};
+  while (!under_way.empty() &&
+         under_way.size() >= std::max<std::size_t>(options.most_under_way, 1)) {
+    if (options.busy == when_busy::skip) return false;
+    static_cast<void>(under_way.front().done.get());
+    under_way.pop_front();
+    ZARRPOINT_CHECK(tell());
+  }
+  auto work = detail::make_counted<job>();
+  work->name = name_for(step);
+  work->mark.step = step;
+  work->mark.saved_at = options.clock();
+  work->mark.metrics = std::move(metrics);
+  ZARRPOINT_CHECK(make_room(*work));
+  {
+    const std::lock_guard hold(mutex);
+    if (!spare.empty()) {
+      work->copies = std::move(spare.back());
+      spare.pop_back();
+    }
+  }
+  ZARRPOINT_TRY(
+      done, is_plain ? start_plain(work, std::move(items.front())) : start(work, std::move(items)));
+  requested.store(false, std::memory_order_relaxed);
+  under_way.push_back({step, std::move(done)});
+  if (options.background) return true;
+  ZARRPOINT_CHECK(reap(true));
+  ZARRPOINT_CHECK(tell());
+  return true;
+}
+
+/// Sees to what has the name of a step already.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
+  ZARRPOINT_TRY(step_key, key(work.name));
+  ZARRPOINT_TRY(entries, root.list(step_key));
+  if (entries.empty()) return {};
+  ZARRPOINT_TRY(seen, look(work.name));
+  work.replaces = seen.record.is_managed;
+  if (work.replaces) return {};
+  if (!seen.fault)
+    return error{errc::already_exists,
+                 root.describe(step_key) + " is there, and no manager wrote it: move it away"};
+  if (!detail::is_damage(seen.fault->code)) return std::move(*seen.fault);
+  const std::string aside = "damaged_" + work.name + '.' + detail::random_id().substr(0, 8);
+  ZARRPOINT_TRY(aside_key, key(aside));
+  ZARRPOINT_CHECK(root.rename(step_key, aside_key));
+  warn(name_of(work.name) + " is not whole (" + to_string(*seen.fault) + "): it is " +
+       name_of(aside) + " now");
+  return {};
+}
+
+ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_plain(
+    std::shared_ptr<job> work, step_item item) {
+  save_options how = options.storage;
+  if (how.format) {
+    item.name = options.item;
+    std::vector<step_item> items;
+    items.push_back(std::move(item));
+    return start(std::move(work), std::move(items));
+  }
+  how.overwrite = work->replaces;
+  how.attributes.set(std::string(detail::step_mark::member), to_node(work->mark));
+  detail::single_leaves all = leaf::single(std::move(item.leaves));
+  if (options.copy) ZARRPOINT_CHECK(work->copies.take(all.leaves, options.how));
+  for (const std::string& group : all.empty_groups) all.leaves.push_back(leaf::empty_group(group));
+  ZARRPOINT_TRY(step_key, key(work->name));
+  ZARRPOINT_TRY(begun, note("begun_" + work->name));
+  if (!root.can_publish()) ZARRPOINT_CHECK(root.put(begun, {}));
+  pending<save_report> saving =
+      save_async(location(root, step_key), std::move(all.leaves), std::move(how), options.how);
+  return run_async(options.how.executor,
+                   [this, work = std::move(work), saving = std::move(saving)]() mutable {
+                     return conclude(*work, saving.get());
+                   });
+}
+
+ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
+    std::shared_ptr<job> work, std::vector<step_item> items) {
+  ZARRPOINT_TRY(step_key, key(work->name));
+  for (const step_item& one : items) {
+    const auto valid = key(one.name);
+    if (!valid || valid->is_root() || valid->str().find('/') != std::string_view::npos ||
+        one.name == detail::step_mark::file)
+      return error{errc::invalid_argument,
+                   "the item " + detail::in_quotes(one.name) + ": the name is not one of a file"};
+    for (const std::string& other : work->mark.items)
+      if (other == one.name)
+        return error{errc::invalid_argument,
+                     "the item " + detail::in_quotes(one.name) + " is there twice"};
+    work->mark.items.push_back(one.name);
+  }
+  if (items.empty()) return error{errc::invalid_argument, "a step needs an item"};
+  // All copies lie in one list.
+  std::vector<detail::single_leaves> all;
+  std::vector<leaf> joined;
+  for (step_item& one : items) {
+    all.push_back(leaf::single(std::move(one.leaves)));
+    joined.insert(joined.end(), all.back().leaves.begin(), all.back().leaves.end());
+  }
+  if (options.copy) ZARRPOINT_CHECK(work->copies.take(joined, options.how));
+  if (root.can_publish()) {
+    ZARRPOINT_TRY(tree, detail::stage({root, step_key},
+                                      {.overwrite = work->replaces, .sync = options.storage.sync}));
+    work->tree = std::move(tree);
+    work->store = work->tree->store();
+  } else {
+    ZARRPOINT_TRY(begun, note("begun_" + work->name));
+    ZARRPOINT_CHECK(root.put(begun, {}));
+    ZARRPOINT_TRY(mark_key, key(work->name + '/' + detail::step_mark::file));
+    // An old mark must not vouch for what is written now.
+    ZARRPOINT_CHECK(root.erase(mark_key));
+    if (work->replaces) ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+    work->store = prefix_store(root, step_key);
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::size_t count = all[i].leaves.size();
+    std::vector<leaf> leaves(joined.begin() + static_cast<std::ptrdiff_t>(next),
+                             joined.begin() + static_cast<std::ptrdiff_t>(next + count));
+    next += count;
+    for (const std::string& group : all[i].empty_groups) leaves.push_back(leaf::empty_group(group));
+    if (!items[i].json.is_null()) {
+      work->documents.emplace_back(items[i].name, dump_json(items[i].json, json_style::pretty));
+      continue;
+    }
+    ZARRPOINT_TRY(item_key, key(items[i].name));
+    save_options how = items[i].options ? *std::move(items[i].options) : options.storage;
+    work->parts.emplace_back(items[i].name,
+                             save_async(location(*work->store, item_key), std::move(leaves),
+                                        std::move(how), options.how));
+  }
+  return run_async(options.how.executor, [this, work = std::move(work)] {
+    return conclude(*work, guarded([&] { return finish_items(*work); }));
+  });
+}
+
+/// Waits for all items, and commits them together.
+ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job& work) {
+  save_report all;
+  std::optional<error> failed;
+  for (auto& [name, part] : work.parts) {
+    auto one = part.get();
+    if (!one) {
+      if (!failed) failed = std::move(one).failure().at("item " + detail::in_quotes(name));
+      continue;
+    }
+    for (leaf_report& each : one->leaves) {
+      each.name = name + '/' + each.name;
+      all.leaves.push_back(std::move(each));
+    }
+    for (const std::string& text : one->warnings) all.warnings.push_back(name + ": " + text);
+    all.bytes += one->bytes;
+    all.stored_bytes += one->stored_bytes;
+    all.seconds = std::max(all.seconds, one->seconds);
+    all.blocked_seconds += one->blocked_seconds;
+  }
+  if (failed) return std::move(*failed);
+  for (const auto& [name, text] : work.documents) {
+    ZARRPOINT_TRY(at, key(name));
+    ZARRPOINT_CHECK(work.store->put(at, as_bytes(text)));
+  }
+  ZARRPOINT_CHECK(detail::for_each_object(
+      *work.store, store_key::root(), [&](std::string path) -> result<void> {
+        ZARRPOINT_TRY(at, key(path));
+        ZARRPOINT_TRY(object, work.store->open(at));
+        if (object != nullptr) work.mark.files.emplace_back(std::move(path), object->size());
+        return {};
+      }));
+  ZARRPOINT_TRY(mark_key, key(detail::step_mark::file));
+  const std::string text = dump_json(to_node(work.mark), json_style::pretty);
+  ZARRPOINT_CHECK(work.store->put(mark_key, as_bytes(text)));
+  if (work.tree) ZARRPOINT_CHECK(work.tree->commit());
+  all.id = detail::random_id();
+  return all;
+}
+
+/// What follows a save, in the background: the step is known, and older ones may go.
+ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
+    job& work, result<save_report> saved) {
+  auto done = guarded([&]() -> result<void> {
+    work.tree.reset();
+    {
+      const std::lock_guard hold(mutex);
+      spare.push_back(std::move(work.copies));
+      report.reset();
+    }
+    if (!saved) return saved.failure();
+    if (!root.can_publish()) {
+      ZARRPOINT_TRY(begun, note("begun_" + work.name));
+      ZARRPOINT_CHECK(root.erase(begun));
+    }
+    step_record made{.step = work.mark.step, .name = work.name};
+    made.saved_at = work.mark.saved_at;
+    made.metrics = work.mark.metrics;
+    made.items = work.mark.items;
+    made.is_managed = true;
+    made.bytes = saved->stored_bytes;
+    if (!work.mark.items.empty()) {
+      made.bytes = 0;
+      for (const auto& file : work.mark.files) made.bytes += file.second;
+    }
+    auto verified = options.verify ? verify_step(work.name) : result<void>();
+    if (!verified) made.fault = to_string(verified.failure());
+    {
+      const std::lock_guard hold(mutex);
+      put(std::move(made));
+      if (verified) last_saved = work.mark.step;
+      report = *saved;
+      warnings.insert(warnings.end(), saved->warnings.begin(), saved->warnings.end());
+    }
+    ZARRPOINT_CHECK(std::move(verified));
+    ZARRPOINT_CHECK(prune(options.keep));
+    return {};
+  });
+  if (!done) {
+    error why = std::move(done).failure();
+    why.at("step " + std::to_string(work.mark.step));
+    fail(why);
+    return why;
+  }
+  return saved;
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
+    const std::string& name) const {
+  ZARRPOINT_TRY(seen, look(name));
+  if (seen.fault) return std::move(*seen.fault);
+  ZARRPOINT_CHECK(check_objects(seen, name));
+  const auto check = [](const checkpoint& of) -> result<void> {
+    ZARRPOINT_TRY(found, verify(of, {.max_failures = 1}));
+    if (found.result() != verdict::faulty) return {};
+    if (!found.failures.empty()) return found.failures.front().what;
+    return error{errc::corrupt, "the step is faulty"};
+  };
+  if (seen.opened) return check(*seen.opened);
+  for (const std::string& item : seen.record.items) {
+    ZARRPOINT_TRY(at, place(name + '/' + item));
+    auto opened = zarrpoint::open(at, options.how);
+    // A JSON document, or a format that this program does not read: its files have their sizes.
+    if (opened) ZARRPOINT_CHECK(check(*opened).at("item " + detail::in_quotes(item)));
+  }
+  return {};
+}
+
+/// Removes a step, if a manager wrote what has its name now.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_record& of) {
+  ZARRPOINT_TRY(step_key, key(of.name));
+  ZARRPOINT_TRY(seen, look(of.name));
+  if (!seen.record.is_managed)
+    return error{errc::invalid_argument,
+                 "remove " + root.describe(step_key) + ": no manager wrote it" +
+                     (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
+  auto erased = root.erase_all(step_key);
+  if (!erased && erased.failure().code == errc::unsupported) {
+    ZARRPOINT_TRY(begun, note("begun_" + of.name));
+    ZARRPOINT_TRY(mark_key, key(of.name + '/' + detail::step_mark::file));
+    ZARRPOINT_CHECK(root.put(begun, {}));
+    ZARRPOINT_CHECK(root.erase(mark_key));
+    ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+    erased = root.erase(begun);
+  }
+  if (!erased) return std::move(erased).failure();
+  ZARRPOINT_TRY(pin_key, note("keep_" + std::to_string(of.step)));
+  ZARRPOINT_TRY(pin, root.open(pin_key));
+  if (pin != nullptr) ZARRPOINT_CHECK(root.erase(pin_key));
+  const std::lock_guard hold(mutex);
+  forget(of.step);
+  return {};
+}
+
+ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::state::would_go(
+    const keep_policy& keep) const {
+  const std::lock_guard hold(mutex);
+  return removals(records, keep, options.clock(), last_saved);
+}
+
+ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::prune(
+    const keep_policy& keep) {
+  const std::lock_guard one_at_a_time(pruning);
+  if (would_go(keep).empty()) return std::vector<step_removal>();
+  ZARRPOINT_CHECK(check_owner());
+  ZARRPOINT_CHECK(read_pins());  // others may have set some
+  std::vector<step_removal> gone;
+  for (step_removal& one : would_go(keep)) {
+    auto removed = remove({.step = one.step, .name = one.name});
+    if (removed) {
+      gone.push_back(std::move(one));
+    } else {  // it goes the next time; the run has lost nothing
+      warn(to_string(removed.failure()));
+    }
+  }
+  return gone;
+}
+
+ZARRPOINT_INLINE checkpoint_manager::checkpoint_manager(std::unique_ptr<state> opened)
+    : state_(std::move(opened)) {}
+ZARRPOINT_INLINE checkpoint_manager::checkpoint_manager(checkpoint_manager&&) noexcept = default;
+ZARRPOINT_INLINE checkpoint_manager& checkpoint_manager::operator=(
+    checkpoint_manager&& other) noexcept = default;
+ZARRPOINT_INLINE checkpoint_manager::~checkpoint_manager() = default;
+
+ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const location& where,
+                                                                     manager_options options) {
+  return guarded([&]() -> result<checkpoint_manager> {
+    const context& how = options.how;
+    ZARRPOINT_TRY(at, detail::location_access::to_write(where, options.storage.sync, how.stores));
+    const any_store root = at.key.is_root() ? at.store : any_store(prefix_store(at.store, at.key));
+    if (!root.can_list() || (options.exclusive && !root.can_write()))
+      return error{errc::unsupported,
+                   "manage " + where.name() + ": this kind of store cannot be listed and written"};
+    if (!detail::parse_step_name(detail::step_name(1, {options.prefix, 1})) || options.digits > 19)
+      return error{errc::invalid_argument,
+                   "manager_options: the prefix is \"step_\", \"step-\" or \"\", the digits are at "
+                   "most 19"};
+    std::unique_ptr<state> made(new state(where, root, std::move(options)));
+    state& self = *made;
+    if (self.options.exclusive) {
+      const std::string path = detail::location_access::local_path(where);
+      const bool is_file = self.is_path() && path.find("://") == std::string::npos;
+      auto locked = is_file ? detail::place_lock::take(path, state::folder)
+                            : result<detail::place_lock>(error{errc::unsupported, ""});
+      if (locked) {
+        self.warnings = locked->uncleaned();
+        self.lock = *std::move(locked);
+      } else if (locked.failure().code == errc::unsupported) {
+        self.owner = detail::random_id();
+        ZARRPOINT_TRY(owner_key, state::note("owner"));
+        ZARRPOINT_CHECK(root.put(owner_key, as_bytes(self.owner)));
+      } else {
+        return std::move(locked).failure();
+      }
+      ZARRPOINT_CHECK(self.finish_what_was_begun());
+    }
+    ZARRPOINT_CHECK(self.scan());
+    return checkpoint_manager(std::move(made));
+  });
+}
+
+ZARRPOINT_INLINE bool checkpoint_manager::should_save(std::int64_t step) const {
+  save_moment at{.step = step, .now = state_->options.clock(), .opened = state_->opened};
+  const auto note = [&](std::int64_t other, wall_time time) {
+    if (!at.last_step || other > *at.last_step) at.last_step = other;
+    if (!at.last_time || time > *at.last_time) at.last_time = time;
+    return other == step;
+  };
+  bool is_there = step < 0;
+  {
+    const std::lock_guard hold(state_->mutex);
+    for (const step_record& one : state_->records)
+      if (one.fault.empty()) is_there |= note(one.step, one.saved_at);
+  }
+  for (const auto& one : state_->under_way)
+    if (!one.done.ready()) is_there |= note(one.step, at.now);
+  if (is_there) return false;
+  return save_requested() || state_->options.save_when(at);
+}
+
+ZARRPOINT_INLINE void checkpoint_manager::request_save() noexcept {
+  static_assert(std::atomic<bool>::is_always_lock_free);  // what makes it safe in a signal handler
+  state_->requested.store(true, std::memory_order_relaxed);
+}
+ZARRPOINT_INLINE bool checkpoint_manager::save_requested() const noexcept {
+  return state_->requested.load(std::memory_order_relaxed);
+}
+
+ZARRPOINT_INLINE result<bool> checkpoint_manager::save(std::int64_t step, std::vector<leaf> leaves,
+                                                       std::vector<step_metric> metrics) {
+  return guarded([&] {
+           std::vector<step_item> items(1);
+           items.front().leaves = std::move(leaves);
+           return state_->begin(step, std::move(items), std::move(metrics), true);
+         })
+      .at("save step " + std::to_string(step) + " in " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<bool> checkpoint_manager::save_items(std::int64_t step,
+                                                             std::vector<step_item> items,
+                                                             std::vector<step_metric> metrics) {
+  return guarded([&] { return state_->begin(step, std::move(items), std::move(metrics), false); })
+      .at("save step " + std::to_string(step) + " in " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::wait() {
+  ZARRPOINT_CHECK(state_->reap(true));
+  return state_->tell();
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::close() {
+  ZARRPOINT_CHECK(state_->reap(true));
+  state_->is_closed = true;
+  state_->lock.reset();
+  const std::lock_guard hold(state_->mutex);
+  state_->untold.reset();
+  if (!state_->first) return {};
+  error out = *state_->first;
+  if (state_->errors > 1)
+    out.message += "; and " + std::to_string(state_->errors - 1) + " more errors after it";
+  return out.at("close the manager of " + state_->where.name());
+}
+
+ZARRPOINT_INLINE std::vector<step_record> checkpoint_manager::records() const {
+  const std::lock_guard hold(state_->mutex);
+  return state_->records;
+}
+
+ZARRPOINT_INLINE std::vector<std::int64_t> checkpoint_manager::steps() const {
+  const std::lock_guard hold(state_->mutex);
+  std::vector<std::int64_t> out;
+  for (const step_record& one : state_->records)
+    if (one.fault.empty()) out.push_back(one.step);
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::optional<std::int64_t>> checkpoint_manager::latest() {
+  return guarded([&]() -> result<std::optional<std::int64_t>> {
+    const std::vector<step_record> known = records();
+    for (auto at = known.rbegin(); at != known.rend(); ++at) {
+      ZARRPOINT_TRY(fault, state_->fault_of(at->name));
+      if (!fault) return std::optional(at->step);
+      const std::lock_guard hold(state_->mutex);
+      for (step_record& one : state_->records)
+        if (one.step == at->step) one.fault = *fault;
+      state_->warnings.push_back("step " + std::to_string(at->step) +
+                                 " was passed over: " + *fault);
+    }
+    return std::optional<std::int64_t>();
+  });
+}
+
+ZARRPOINT_INLINE result<std::optional<std::int64_t>> checkpoint_manager::best(
+    std::string_view metric, better is) {
+  return guarded([&]() -> result<std::optional<std::int64_t>> {
+    while (true) {
+      std::vector<step_record> whole = records();
+      std::erase_if(whole, [](const step_record& one) { return !one.fault.empty(); });
+      const step_record* const found = best_of(whole, metric, is);
+      if (found == nullptr) return std::optional<std::int64_t>();
+      ZARRPOINT_TRY(fault, state_->fault_of(found->name));
+      if (!fault) return std::optional(found->step);
+      const std::lock_guard hold(state_->mutex);
+      for (step_record& one : state_->records)
+        if (one.step == found->step) one.fault = *fault;
+      state_->warnings.push_back("step " + std::to_string(found->step) +
+                                 " was passed over: " + *fault);
+    }
+  });
+}
+
+ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore(std::int64_t step,
+                                                                   std::string_view item) {
+  const auto run = [&]() -> result<restored_step> {
+    step_record record;
+    {
+      const std::lock_guard hold(state_->mutex);
+      const step_record* const found = state_->find(step);
+      if (found == nullptr) return error{errc::not_found, "there is no such step"};
+      record = *found;
+    }
+    std::string name = record.name;
+    if (item.empty() && record.items.size() == 1) item = record.items.front();
+    if (item.empty() && record.items.size() > 1) {
+      std::string all;
+      for (const std::string& one : record.items) all += (all.empty() ? "" : ", ") + one;
+      return error{errc::invalid_argument, "it has several items, name one of them: " + all};
+    }
+    if (!item.empty()) name.append("/").append(item);
+    ZARRPOINT_TRY(at, state_->place(name));
+    ZARRPOINT_TRY(opened, zarrpoint::open(at, state_->options.how));
+    return restored_step{step, std::move(opened), std::move(record.metrics)};
+  };
+  return guarded(run).at("restore step " + std::to_string(step) + " of " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore_latest(std::string_view item) {
+  ZARRPOINT_TRY(found, latest());
+  if (!found) return error{errc::not_found, state_->where.name() + " has no whole step"};
+  return restore(*found, item);
+}
+
+ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore_best(std::string_view metric,
+                                                                        better is,
+                                                                        std::string_view item) {
+  ZARRPOINT_TRY(found, best(metric, is));
+  if (!found)
+    return error{errc::not_found, state_->where.name() + " has no whole step with the metric " +
+                                      detail::in_quotes(metric)};
+  return restore(*found, item);
+}
+
+ZARRPOINT_INLINE result<node> checkpoint_manager::json(std::int64_t step,
+                                                       std::string_view item) const {
+  const std::string name = state_->name_for(step);
+  ZARRPOINT_TRY(at, state::key(name + '/' + std::string(item)));
+  ZARRPOINT_TRY(text, get(state_->root, at, state_->options.how.limit.metadata_bytes));
+  if (!text) return error{errc::not_found, state_->root.describe(at) + " is not there"};
+  return parse_json(*text, detail::document_limits(state_->options.how.limit))
+      .at("read " + state_->root.describe(at));
+}
+
+ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::dry_run() const {
+  return dry_run(state_->options.keep);
+}
+ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::dry_run(
+    const keep_policy& keep) const {
+  return state_->would_go(keep);
+}
+ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::prune() {
+  return prune(state_->options.keep);
+}
+ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::prune(
+    const keep_policy& keep) {
+  return guarded([&]() -> result<std::vector<step_removal>> {
+    // The newest one is not to be trusted before it was looked at.
+    ZARRPOINT_CHECK(latest());
+    return state_->prune(keep);
+  });
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::remove(std::int64_t step, bool force) {
+  const auto run = [&]() -> result<void> {
+    ZARRPOINT_CHECK(state_->check_owner());
+    ZARRPOINT_CHECK(state_->read_pins());
+    ZARRPOINT_TRY(newest, latest());
+    step_record record;
+    {
+      const std::lock_guard hold(state_->mutex);
+      const step_record* const found = state_->find(step);
+      if (found == nullptr) return error{errc::not_found, "there is no such step"};
+      record = *found;
+    }
+    if (!force && newest == step)
+      return error{errc::invalid_argument, "it is the newest whole step"};
+    if (!force && record.is_pinned) return error{errc::invalid_argument, "it is to be kept"};
+    const std::lock_guard one_at_a_time(state_->pruning);
+    return state_->remove(record);
+  };
+  return guarded(run).at("remove step " + std::to_string(step) + " of " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::pin(std::int64_t step, bool pinned) {
+  const auto run = [&]() -> result<void> {
+    {
+      const std::lock_guard hold(state_->mutex);
+      if (state_->find(step) == nullptr) return error{errc::not_found, "there is no such step"};
+    }
+    ZARRPOINT_TRY(at, state::note("keep_" + std::to_string(step)));
+    if (pinned) {
+      ZARRPOINT_CHECK(state_->root.put(at, {}));
+    } else {
+      ZARRPOINT_CHECK(state_->root.erase(at));
+    }
+    return state_->read_pins();
+  };
+  return guarded(run).at("keep step " + std::to_string(step) + " of " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<void> checkpoint_manager::refresh() {
+  return guarded([&] { return state_->scan(); });
+}
+
+ZARRPOINT_INLINE std::vector<std::string> checkpoint_manager::warnings() {
+  const std::lock_guard hold(state_->mutex);
+  return std::exchange(state_->warnings, {});
+}
+
+ZARRPOINT_INLINE std::optional<save_report> checkpoint_manager::last_report() const {
+  const std::lock_guard hold(state_->mutex);
+  return state_->report;
+}
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/array/hierarchy/bodies.hpp>
+#include <zarrpoint/checkpoint/load/bodies.hpp>
+#include <zarrpoint/checkpoint/save/save_bodies.hpp>
+#include <zarrpoint/checkpoint/verify/verify_bodies.hpp>
+#include <zarrpoint/manager/policy_bodies.hpp>
+#endif
