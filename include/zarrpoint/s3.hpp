@@ -6,11 +6,15 @@
 // that of curl.hpp, or one of your own.
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/s3/credentials.hpp>
+#include <zarrpoint/interop/s3/s3_client.hpp>
+#include <zarrpoint/interop/s3/s3_store.hpp>
 #include <zarrpoint/interop/s3/sha256.hpp>
 #include <zarrpoint/interop/s3/sigv4.hpp>
 #include <zarrpoint/interop/s3/xml_reader.hpp>
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/interop/s3/client_bodies.hpp>
 #include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>
+#include <zarrpoint/interop/s3/store_bodies.hpp>
 #endif

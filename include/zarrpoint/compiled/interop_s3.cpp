@@ -5,5 +5,7 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/interop/s3/client_bodies.hpp>
 #include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>
+#include <zarrpoint/interop/s3/store_bodies.hpp>

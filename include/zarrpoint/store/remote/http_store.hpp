@@ -17,6 +17,8 @@ struct http_store_options {
   std::vector<http_header> headers{};
   retry_options retry{};
   unsigned redirects = 5;  ///< that are followed, one after the other
+  /// Called before each attempt of a request, such as to sign it; see `http_exchange::prepare`.
+  std::function<result<void>(http_request&)> prepare{};
   /// What is read of an object when it is opened: many small ones then take one request.
   std::size_t first_bytes = std::size_t{64} << 10;
   /// Ranges of one read that lie no further apart are one request.
@@ -34,6 +36,9 @@ struct http_store_options {
 /// null blob, as in every store.
 class http_store {
  public:
+  /// By a client that others use, too, whose retries are those of all of them.
+  static result<http_store> over(http_client by, std::string_view address, http_store_options how);
+
   /// The keys beneath `address`, a URL of http or https. Sends nothing. Errors:
   /// `invalid_argument` for what is not such a URL.
   static result<http_store> open(std::string_view address, any_transport by,

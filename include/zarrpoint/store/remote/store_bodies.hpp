@@ -131,7 +131,10 @@ class http_store::object final : public blob {
   }
 
   http_exchange exchange() const {
-    return {.name = name_, .budget = at_.authority(), .redirects = shared_->how.redirects};
+    return {.name = name_,
+            .budget = at_.authority(),
+            .prepare = shared_->how.prepare,
+            .redirects = shared_->how.redirects};
   }
 
   /// The first bytes, wherever the server leads; `target` is where.
@@ -181,6 +184,12 @@ class http_store::object final : public blob {
 
 ZARRPOINT_INLINE result<http_store> http_store::open(std::string_view address, any_transport by,
                                                      http_store_options how) {
+  http_client client(std::move(by), how.retry);
+  return over(std::move(client), address, std::move(how));
+}
+
+ZARRPOINT_INLINE result<http_store> http_store::over(http_client by, std::string_view address,
+                                                     http_store_options how) {
   ZARRPOINT_TRY(at, web_url::parse(address));
   if (!at.user.empty()) {
     const auto user = percent_decode(at.user);
@@ -197,9 +206,8 @@ ZARRPOINT_INLINE result<http_store> http_store::open(std::string_view address, a
       return error{errc::invalid_argument,
                    "open " + at.shown() + ": a header holds a line break or a NUL byte"};
   }
-  http_client client(std::move(by), how.retry);
   return http_store(
-      detail::make_counted<const state>(state{std::move(client), std::move(how), std::move(at)}));
+      detail::make_counted<const state>(state{std::move(by), std::move(how), std::move(at)}));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_at(

@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How checkpoints are published in S3: what readers see, whatever two writers do.
+
+#include <zarrpoint/s3.hpp>
+#include <zarrpoint/verify.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include "support/fake_s3.hpp"
+#include "support/store_conformance.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+std::vector<float> values(float of) { return std::vector<float>(1000, of); }
+
+zp::result<zp::save_report> save(const fake_s3& of, float value, bool overwrite = true) {
+  return zp::save(open_fake_s3(of), {{"layers/0/w", values(value)}, {"step", value}},
+                  {.overwrite = overwrite});
+}
+
+/// The value of the whole checkpoint that is there now, as a new reader sees it; nothing where
+/// there is none. An error for a mixed one.
+zp::result<std::optional<float>> seen(const fake_s3& of) {
+  const auto opened = zp::open(open_fake_s3(of));
+  if (!opened && opened.failure().code == zp::errc::not_found) return std::optional<float>();
+  if (!opened) return opened.failure();
+  ZARRPOINT_TRY(w, opened->load<std::vector<float>>("layers/0/w"));
+  ZARRPOINT_TRY(step, opened->load<float>("step"));
+  if (w != values(step)) return zp::error{zp::errc::corrupt, "two checkpoints are mixed"};
+  return std::optional(step);
+}
+
+bool has_prefix(const fake_s3& of, std::string_view prefix) {
+  const auto keys = of.keys();
+  return std::any_of(keys.begin(), keys.end(),
+                     [&](const std::string& one) { return one.starts_with(prefix); });
+}
+
+}  // namespace
+
+TEST_CASE("s3: the first checkpoint has its plain keys, a later one a prefix of its own") {
+  const fake_s3 of;
+  save(of, 1).value();
+  CHECK(seen(of).value() == 1);
+  CHECK(of->objects.contains("model.zarr/zarr.json"));
+  CHECK(of->objects.contains("model.zarr/layers/0/w/zarr.json"));
+  const auto old = zp::open(open_fake_s3(of)).value();
+  save(of, 2).value();
+  CHECK(seen(of).value() == 2);
+  // Those who opened the old one still read it.
+  CHECK(old.load<std::vector<float>>("layers/0/w").value() == values(1));
+  save(of, 3).value();
+  CHECK(seen(of).value() == 3);
+  CHECK(zp::verify(zp::open(open_fake_s3(of)).value()).value().result() == zp::verdict::ok);
+}
+
+TEST_CASE("s3: a handle sees what it published itself") {
+  const fake_s3 of;
+  const auto store = open_fake_s3(of);
+  for (float value : {1.0F, 2.0F, 3.0F}) {
+    zp::save(store, {{"step", value}}).value();
+    CHECK(zp::open(store).value().load<float>("step").value() == value);
+  }
+}
+
+TEST_CASE("s3: what is there is replaced only where that is asked for") {
+  const fake_s3 of;
+  save(of, 1).value();
+  const auto again = save(of, 2, false);
+  REQUIRE_FALSE(again);
+  CHECK(again.failure().code == zp::errc::already_exists);
+  CHECK(seen(of).value() == 1);
+  of->objects["other/README"] = {"text", "\"e\"", 0};
+  const auto store = open_fake_s3(of, "other");
+  const auto over = zp::save(store, {{"step", 1.0F}});
+  REQUIRE_FALSE(over);
+  CHECK(over.failure().code == zp::errc::already_exists);
+}
+
+TEST_CASE("s3: the objects of the first checkpoint are those of every Zarr hierarchy") {
+  const fake_s3 of;
+  save(of, 1).value();
+  // Without what is ours, it is a hierarchy as another program would have copied it there.
+  std::erase_if(of->objects, [](const auto& one) {
+    return one.first.find("/.zarrpoint/") != std::string::npos;
+  });
+  CHECK(seen(of).value() == 1);
+  save(of, 2).value();
+  CHECK(seen(of).value() == 2);
+}
+
+TEST_CASE("s3: a save that fails leaves nothing, of the first one and of a later one") {
+  for (const bool is_first : {true, false}) {
+    CAPTURE(is_first);
+    const fake_s3 of;
+    if (!is_first) save(of, 1).value();
+    const auto before = of.keys();
+    of->instead = [](const std::string& what) -> zp::http_response {
+      if (!what.starts_with("PUT ") || what.find("step/zarr.json") == std::string::npos) return {};
+      return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+    };
+    CHECK_FALSE(save(of, 2));
+    of->instead = {};
+    CHECK(of.keys() == before);
+    CHECK(seen(of).value() == (is_first ? std::optional<float>() : std::optional(1.0F)));
+    save(of, 3).value();
+    CHECK(seen(of).value() == 3);
+  }
+}
+
+TEST_CASE("s3: a server that ignores conditions is unsupported, unless there is one writer") {
+  const fake_s3 of;
+  of->rules.conditions = false;
+  const auto refused = save(of, 1);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == zp::errc::unsupported);
+  CHECK(refused.failure().message.find("single_writer") != std::string::npos);
+  CHECK(of.keys().empty());
+  auto how = fake_s3_options(of);
+  how.single_writer = true;
+  for (float value : {1.0F, 2.0F}) {
+    zp::save(zp::s3_store::open("s3://bucket/model.zarr", of, how).value(),
+             {{"layers/0/w", values(value)}, {"step", value}})
+        .value();
+    CHECK(seen(of).value() == value);
+  }
+}
+
+TEST_CASE("s3: a server that takes ETags without quotation marks only") {
+  const fake_s3 of;
+  of->rules.quoted_etags = false;
+  save(of, 1).value();
+  save(of, 2).value();
+  CHECK(seen(of).value() == 2);
+}
+
+TEST_CASE("s3: what a killed save left is not in the way, and is removed when it is old") {
+  for (const bool is_first : {true, false}) {
+    CAPTURE(is_first);
+    const fake_s3 of;
+    if (!is_first) save(of, 1).value();
+    std::map<std::string, fake_s3::object> killed;
+    of->before = [&](const std::string& what) {
+      // The commit would come now.
+      if (what.find("/current") != std::string::npos && what.starts_with("PUT "))
+        killed = of->objects;
+    };
+    save(of, 7).value();
+    of->before = {};
+    of->objects = killed;
+    // It is as if nothing was there.
+    if (is_first) {
+      CHECK(open_fake_s3(of).list(zp::store_key::root()).value().empty());
+    } else {
+      CHECK(seen(of).value() == 1);
+    }
+    save(of, 2).value();
+    CHECK(seen(of).value() == 2);
+    of->now += 90000;
+    save(of, 3).value();
+    of->now += 90000;
+    save(of, 4).value();
+    CHECK(seen(of).value() == 4);
+    // This one and the one before it; nothing at the plain keys.
+    std::vector<std::string> trees;
+    for (const std::string& one : of.keys()) {
+      const std::string place = "model.zarr/.zarrpoint/";
+      CAPTURE(one);
+      REQUIRE(one.starts_with(place));
+      const std::size_t end = one.find('/', place.size());
+      if (end == one.npos) continue;
+      if (trees.empty() || trees.back() != one.substr(0, end)) trees.push_back(one.substr(0, end));
+    }
+    CHECK(trees.size() == 2);
+  }
+}
+
+TEST_CASE("s3: what others put at the plain keys stays") {
+  const fake_s3 of;
+  save(of, 1).value();
+  of->objects["model.zarr/README"] = {"text", "\"e\"", of->now};
+  for (float value : {2.0F, 3.0F, 4.0F}) {
+    of->now += 90000;
+    save(of, value).value();
+  }
+  CHECK(seen(of).value() == 4);
+  CHECK_FALSE(has_prefix(of, "model.zarr/layers/"));
+  CHECK_FALSE(has_prefix(of, "model.zarr/zarr.json"));
+  CHECK(has_prefix(of, "model.zarr/README"));
+}
+
+TEST_CASE("s3: a damaged name of the current checkpoint is an error") {
+  const fake_s3 of;
+  save(of, 1).value();
+  for (const char* text :
+       {"", "zarrpoint 1\n", "zarrpoint 1\ntree ../x/\n", "zarrpoint 2\ntree .\n",
+        "zarrpoint 1\ntree .zarrpoint/a/../../b/\n", "<html>"}) {
+    CAPTURE(text);
+    of->objects["model.zarr/.zarrpoint/current"].bytes = text;
+    const auto opened = zp::open(open_fake_s3(of));
+    REQUIRE_FALSE(opened);
+    CHECK(opened.failure().code == zp::errc::corrupt);
+  }
+}
+
+TEST_CASE("s3: several things of one store are not published one by one") {
+  const auto done = zp::save(zp::location(open_fake_s3(fake_s3()), key("a")), {{"step", 1.0F}});
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().code == zp::errc::unsupported);
+}
+
+TEST_CASE("s3: a lost answer to the last put is resolved by reading") {
+  for (const bool is_done : {true, false}) {
+    for (const bool can_read : {true, false}) {
+      CAPTURE(is_done);
+      CAPTURE(can_read);
+      const fake_s3 of;
+      save(of, 1).value();
+      bool is_over = false;
+      of->instead = [&](const std::string& what) -> zp::http_response {
+        const bool is_commit = what.starts_with("PUT ") && what.ends_with("/current");
+        if (is_over && !can_read) return {.status = 500, .headers = {}};
+        if (is_commit && !is_done) {
+          is_over = true;
+          return {.status = 500, .headers = {}};
+        }
+        return {};
+      };
+      of->is_lost = [&](const std::string& what) {
+        const bool is_commit = what.starts_with("PUT ") && what.ends_with("/current");
+        is_over |= is_commit;
+        return is_commit;
+      };
+      const auto saved = save(of, 2);
+      of->instead = {};
+      of->is_lost = {};
+      if (is_done && can_read) {
+        CHECK(saved);
+      } else {
+        REQUIRE_FALSE(saved);
+        CHECK(saved.failure().code == zp::errc::outcome_unknown);
+      }
+      CHECK(seen(of).value() == (is_done ? 2 : 1));
+    }
+  }
+}
+
+// Two writers and a reader, over every interleaving of their steps, with each answer of the last
+// put lost or not: what is there is old or new and whole, one writer wins, and the other is told.
+TEST_CASE("s3: a model of two writers, a reader and lost answers") {
+  for (const bool is_first : {true, false}) {
+    // A writer's steps: it stages, writes, commits. The order of six steps of two writers.
+    std::vector<int> order = {0, 0, 0, 1, 1, 1};
+    do {
+      for (int lost = 0; lost < 4; ++lost) {
+        const fake_s3 of;
+        if (!is_first) save(of, 1).value();
+        const std::optional<float> old = is_first ? std::nullopt : std::optional(1.0F);
+        struct writer {
+          std::unique_ptr<zp::publication> tree{};
+          zp::result<void> outcome{};
+          int step = 0;
+          bool is_lost = false;
+        };
+        writer both[2];
+        both[0].is_lost = (lost & 1) != 0;
+        both[1].is_lost = (lost & 2) != 0;
+        std::optional<float> now = old;
+        for (const int who : order) {
+          writer& one = both[who];
+          const float value = 10.0F + static_cast<float>(who);
+          bool loses = one.is_lost;  // the first answer
+          of->is_lost = [&](const std::string& what) {
+            return what.starts_with("PUT ") && what.ends_with("/current") &&
+                   std::exchange(loses, false);
+          };
+          if (one.step == 0) {
+            auto staged = open_fake_s3(of).stage(zp::store_key::root(), {.overwrite = true});
+            REQUIRE(staged);
+            one.tree = std::move(*staged);
+          } else if (one.step == 1) {
+            // Its own hierarchy, as a save writes it, into the tree.
+            zp::memory_store made;
+            zp::save(made, {{"layers/0/w", values(value)}, {"step", value}}).value();
+            const zp::any_store to = one.tree->store();
+            const std::function<void(const zp::store_key&)> copy = [&](const zp::store_key& at) {
+              for (const auto& entry : made.list(at).value()) {
+                const auto next = at.child(entry.name).value();
+                if (entry.is_prefix) copy(next);
+                if (const auto bytes = zp::get(made, next, 1 << 24).value())
+                  to.put(next, *bytes).value();
+              }
+            };
+            copy(zp::store_key::root());
+          } else {
+            one.outcome = one.tree->commit();
+            one.tree.reset();
+            if (one.outcome) {
+              now = value;
+            } else {
+              CHECK(one.outcome.failure().code == zp::errc::replaced);
+            }
+          }
+          ++one.step;
+          of->is_lost = {};
+          const auto read = seen(of);
+          REQUIRE(read);
+          // A first checkpoint that is not published yet is not seen.
+          REQUIRE(*read == now);
+        }
+        // Those who staged before the other published are told.
+        const bool first_won = static_cast<bool>(both[0].outcome);
+        const bool second_won = static_cast<bool>(both[1].outcome);
+        CHECK((first_won || second_won));
+        const bool in_turn = order == std::vector<int>{0, 0, 0, 1, 1, 1} ||
+                             order == std::vector<int>{1, 1, 1, 0, 0, 0};
+        CHECK((first_won && second_won) == in_turn);
+      }
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <zarrpoint/s3.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include "support/fake_s3.hpp"
+#include "support/store_conformance.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace test;
+
+namespace {
+
+std::size_t count_of(const fake_s3& of, std::string_view what) {
+  return static_cast<std::size_t>(
+      std::count_if(of->log.begin(), of->log.end(),
+                    [&](const std::string& one) { return one.starts_with(what); }));
+}
+
+}  // namespace
+
+TEST_CASE("s3: a store reads, writes, lists and erases as every store does") {
+  const auto make = [] { return zp::any_store(open_fake_s3(fake_s3())); };
+  store_reads(make);
+  store_writes(make);
+  store_lists(make);
+  store_erases_all(make);
+}
+
+TEST_CASE("s3: keys with odd names are what they are") {
+  const fake_s3 of;
+  const auto store = open_fake_s3(of, "a place/with + and %");
+  for (const char* name :
+       {"a b", "a+b", "100%", "%41", "\xd0\xb1/\xe2\x82\xac", "x~!$&'()*,;=:@"}) {
+    CAPTURE(name);
+    store.put(key(name), std::as_bytes(std::span(std::string_view(name)))).value();
+    CHECK(of->objects.contains("a place/with + and %/" + std::string(name)));
+    CHECK(zp::as_text(read_object(store, name)) == name);
+  }
+  CHECK(store.list(zp::store_key::root()).value().size() == 6);
+  CHECK(store.describe(key("a b")) == "s3://bucket/a place/with + and %/a b");
+}
+
+TEST_CASE("s3: what is not the URL of a place is refused") {
+  for (const char* url :
+       {"s3://", "s3:///key", "s3://b/key", "s3://bucket/a//b", "s3://bucket/../x",
+        "http://bucket/key", "s3://bucket name/k", "s3://bucket@host/k"}) {
+    CAPTURE(url);
+    const auto opened = zp::s3_store::open(url, fake_s3());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.failure().code == zp::errc::invalid_argument);
+  }
+  CHECK_FALSE(zp::s3_store::open("s3://bucket/k", fake_s3(), {.endpoint = "ftp://x"}));
+}
+
+TEST_CASE("s3: a large object goes in parts, several at once, with one checksum") {
+  for (const bool checksums : {true, false}) {
+    CAPTURE(checksums);
+    const fake_s3 of;
+    of->rules.checksums = checksums;
+    auto how = fake_s3_options(of);
+    how.part_bytes = std::size_t{5} << 20;
+    const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+    const auto data = random_bytes((std::size_t{17} << 20) + 5);
+    auto writer = store.create(key("big")).value();
+    const std::size_t step = std::size_t{3} << 20;
+    for (std::size_t at = 0; at < data.size(); at += step)
+      writer->write_once(at, 0, zp::bytes_view(data).subspan(at, std::min(step, data.size() - at)))
+          .value();
+    CHECK_FALSE(of->objects.contains("x/big"));
+    writer->finish().value();
+    CHECK(of->objects["x/big"].bytes == zp::as_text(data));
+    CHECK(of->uploads.empty());
+    CHECK(count_of(of, "PUT x/big?partNumber=") == 4);
+    // What a server refuses is noticed once.
+    store.put(key("small"), std::as_bytes(std::span(std::string_view("s")))).value();
+    store.put(key("small"), std::as_bytes(std::span(std::string_view("s")))).value();
+    CHECK(count_of(of, "POST x/big?uploads=") == (checksums ? 1 : 2));
+    CHECK(count_of(of, "PUT x/small") == 2);
+    store.put(key("put"), data).value();
+    CHECK(of->objects["x/put"].bytes == zp::as_text(data));
+  }
+}
+
+TEST_CASE("s3: parts of an object that fails leave nothing behind") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.part_bytes = std::size_t{5} << 20;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  const auto data = random_bytes(std::size_t{11} << 20);
+  {
+    auto writer = store.create(key("big")).value();
+    writer->write_once(0, 0, data).value();
+  }
+  CHECK(of->uploads.empty());
+  of->instead = [](const std::string& what) -> zp::http_response {
+    if (what.find("partNumber=2") == std::string::npos) return {};
+    return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+  };
+  auto writer = store.create(key("big")).value();
+  static_cast<void>(writer->write_once(0, 0, data));
+  const auto done = writer->finish();
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().message.find("AccessDenied") != std::string::npos);
+  CHECK(of->uploads.empty());
+  CHECK(of->objects.empty());
+}
+
+TEST_CASE("s3: an error under the status 200 is an error") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.part_bytes = std::size_t{5} << 20;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  of->instead = [](const std::string& what) -> zp::http_response {
+    if (!what.starts_with("POST x/big?uploadId")) return {};
+    return {.status = 200, .headers = {}, .text = "<Error><Code>InternalError</Code></Error>"};
+  };
+  const auto done = store.put(key("big"), random_bytes(std::size_t{6} << 20));
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().message.find("InternalError") != std::string::npos);
+  CHECK(of->uploads.empty());
+}
+
+TEST_CASE("s3: a bucket of another region is asked there") {
+  const fake_s3 of;
+  of->rules.region = "eu-west-1";
+  const auto store = open_fake_s3(of);
+  store.put(key("k"), std::as_bytes(std::span(std::string_view("s")))).value();
+  CHECK(zp::as_text(read_object(store, "k")) == "s");
+}
+
+TEST_CASE("s3: errors have the service's words and no keys") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.login = zp::aws_login::given(
+      {.access_key = "AKIASEEN", .secret_key = "SECRETSEEN", .session_token = "TOKENSEEN"});
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  of->instead = [](const std::string&) -> zp::http_response {
+    return {.status = 403,
+            .headers = {{"x-amz-request-id", "REQ7"}},
+            .text = "<Error><Code>SignatureDoesNotMatch</Code><Message>m</Message></Error>"};
+  };
+  const auto done = store.put(key("k"), {});
+  REQUIRE_FALSE(done);
+  const std::string& text = done.failure().message;
+  CHECK(text.find("s3://bucket/x/k") != std::string::npos);
+  CHECK(text.find("SignatureDoesNotMatch") != std::string::npos);
+  CHECK(text.find("REQ7") != std::string::npos);
+  CHECK(text.find("SEEN") == std::string::npos);
+}
+
+TEST_CASE("s3: pages of a list are joined") {
+  const fake_s3 of;
+  of->rules.page = 3;
+  const auto store = open_fake_s3(of);
+  for (int i = 0; i < 10; ++i) {
+    store.put(key("a/" + std::to_string(i)), {}).value();
+    store.put(key("b" + std::to_string(i) + "/x"), {}).value();
+  }
+  CHECK(store.list(key("a")).value().size() == 10);
+  CHECK(store.list(zp::store_key::root()).value().size() == 11);
+  CHECK(store.erase_all(zp::store_key::root()).value());
+  CHECK(of.keys().empty());
+}
+
+TEST_CASE("s3: a presigned URL is one that the store signs") {
+  const fake_s3 of;
+  const auto store = open_fake_s3(of);
+  const auto text = store.presign(key("a b"), std::chrono::seconds(60)).value();
+  CHECK(text.starts_with("http://fake/bucket/model.zarr/a%20b?X-Amz-Algorithm=AWS4-HMAC-SHA256&"));
+  CHECK_FALSE(store.presign(key("a"), std::chrono::seconds(604801)));
+}
+
+TEST_CASE("s3: anonymous requests are not signed") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.login = zp::aws_login::anonymous();
+  how.requester_pays = true;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  store.put(key("k"), {}).value();
+  CHECK(of->signatures == 0);
+  CHECK(of->log.size() == 2);
+  open_fake_s3(of).put(key("k"), {}).value();
+  CHECK(of->signatures == 2);
+  CHECK_FALSE(store.presign(key("k"), std::chrono::seconds(1)));
+}
