@@ -4,9 +4,9 @@
 
 // Deltas: checkpoints that hold what differs from another. Link zstd.
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/delta/delta.hpp>
 #include <zarrpoint/delta/difference.hpp>
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/core/checksum/bodies.hpp>
-#include <zarrpoint/delta/difference_bodies.hpp>
+#include <zarrpoint/delta/bodies.hpp>
 #endif

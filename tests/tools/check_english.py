@@ -33,7 +33,7 @@ PAGES = (  # those that are rewritten, a line each
     "docs/write_a_store.md",
 )
 PROSE = tuple(f"docs/{name}.md" for name in (
-    "arrays benchmarks benchmarks-log casts cli codecs data_types design devices distributed embedding errors format formats "
+    "arrays benchmarks benchmarks-log casts cli codecs data_types deltas design devices distributed embedding errors format formats "
     "handlers hierarchy index install known-issues migration orbax performance reliability scenarios stores torch tutorial weights"
 ).split())  # fmt: skip
 MOST_WORDS, MOST_COLUMNS = 30, 120

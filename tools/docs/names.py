@@ -88,7 +88,7 @@ def public_names(folder):
     return names
 
 
-SPACES = {"cuda", "dcp", "distributed", "dlpack", "eigen", "gguf", "megatron", "numpy", "ocdbt", "onnxruntime", "opencv", "orbax", "safetensors", "torch"}
+SPACES = {"cuda", "dcp", "delta", "distributed", "dlpack", "eigen", "gguf", "megatron", "numpy", "ocdbt", "onnxruntime", "opencv", "orbax", "safetensors", "torch"}
 
 
 def page(names, home):

@@ -5,4 +5,6 @@
 
 #define ZARRPOINT_LIBRARY_UNIT
 
+#include <zarrpoint/delta/bodies.hpp>
 #include <zarrpoint/delta/difference_bodies.hpp>
+#include <zarrpoint/delta/store_bodies.hpp>

@@ -238,8 +238,8 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   if (!number) return detail::bad_commit("member \"format\" is missing or is not an integer");
   if (*number != commit_document::current_format)
     return error{errc::unsupported, "the commit document has format " + std::to_string(*number) +
-                                        "; this build reads " +
-                                        std::to_string(commit_document::current_format)};
+                                        "; 1 is read here, and 2, a delta, by "
+                                        "open_delta of <zarrpoint/delta.hpp>"};
   ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
   std::erase_if(*from.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
   if (seal != detail::commit_seal(from))
