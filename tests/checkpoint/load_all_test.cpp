@@ -86,11 +86,12 @@ TEST_CASE("large tensors of one load lie side by side, unless there is a budget"
   };
   context how;
   auto all = load_all(open(store, how).value()).value();
-#if defined(__linux__)
-  CHECK(beside(all) == 2);
-#endif
   how.limit.memory = std::size_t{100} << 20;
-  CHECK(beside(load_all(open(store, how).value()).value()) == 0);
+  const auto bounded = load_all(open(store, how).value()).value();
+  if (ZARRPOINT_LINUX) {  // elsewhere they lie where the system puts them
+    CHECK(beside(all) == 2);
+    CHECK(beside(bounded) == 0);
+  }
   const tensor kept = std::get<tensor>(std::move(all.at("m")));
   all.clear();
   const std::span<const float> seen = kept.data<float>();

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -52,7 +51,7 @@ int main(int argc, char** argv) {
   ::mkdirat(directory, "x", 0777);
   ::renameat2(directory, "x", directory, "y", 0);
   ::unlinkat(directory, "y", 0);
-  ::getrandom(to, 16, 0);
+  static_cast<void>(::getentropy(to, 16));
   if (DIR* const listed = ::fdopendir(directory); listed != nullptr) {
     while (const dirent* entry = ::readdir(listed)) std::puts(entry->d_name);
     ::closedir(listed);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/core/config.hpp>
 #include <zarrpoint/memory/resource.hpp>
 
 #include <doctest/doctest.h>
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
+#if ZARRPOINT_LINUX
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -61,7 +62,7 @@ TEST_CASE("packed_memory: blocks lie side by side once much was asked for") {
   ask_much(packed);
   block a = block::take(packed, 5 * mebibyte / 2, std::byte{1});
   block b = block::take(packed, mebibyte, std::byte{2});
-#if defined(__linux__)
+#if ZARRPOINT_LINUX
   CHECK(a.from != &zp::default_resource());
   CHECK(a.from == b.from);
   CHECK(b.data == a.data + a.bytes);
@@ -81,7 +82,7 @@ TEST_CASE("packed_memory: small blocks lie side by side, too, but those of a few
   block a = block::take(packed, 12580, std::byte{1});
   block b = block::take(packed, 2048, std::byte{2});
   block c = block::take(packed, 128 * kibibyte, std::byte{3});
-#if defined(__linux__)
+#if ZARRPOINT_LINUX
   CHECK(a.from != &zp::default_resource());
   CHECK(a.from == b.from);
   CHECK(b.data == a.data + 12608);
@@ -173,7 +174,7 @@ TEST_CASE("packed_memory: more than a region, in any order, and after its owner 
   }
 }
 
-#if defined(__linux__)
+#if ZARRPOINT_LINUX
 std::size_t resident(const std::byte* begin, std::size_t bytes) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t skipped = reinterpret_cast<std::uintptr_t>(begin) % page;

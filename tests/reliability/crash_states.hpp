@@ -281,7 +281,10 @@ inline void crash_state(tally& row, recorded& of, const fs::path& folder) {
   }
   ++row.trials;
   const auto& entries = disk[of.root].entries;
-  const auto target = entries.find(std::string(of.as.file));
+  auto target = entries.find(std::string(of.as.file));
+  if (target == entries.end())
+    target = std::find_if(entries.begin(), entries.end(),
+                          [](const auto& one) { return is_aside(one.first); });
   std::string text;
   if (target != entries.end()) append_tree(text, disk, target->second);
   const auto [at, is_new] = of.known.try_emplace(std::move(text));

@@ -209,9 +209,26 @@ inline found look_at(const zp::checkpoint& of, bool verify = true) {
   return {found::kind::whole, step, {}};
 }
 
+/// Whether an entry is what stepped aside for a save that did not end: where names cannot be
+/// exchanged, it may be all that there is.
+inline bool is_aside(const std::string& name) {
+  return !ZARRPOINT_LINUX && zp::detail::is_temporary_name(name, zp::detail::temporary_kind::aside);
+}
+
+inline std::string aside_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (is_aside(entry.path().filename())) return entry.path();
+  return {};
+}
+
 inline found look(const std::string& path, bool verify = true, const zp::context& how = alone()) {
   const auto opened = zp::open(path, how);
-  if (!opened) return failed_with(opened.failure());
+  if (!opened) {
+    const found out = failed_with(opened.failure());
+    const std::string aside = out.what == found::kind::none ? aside_of(path) : "";
+    return aside.empty() ? out : look(aside, verify, how);
+  }
   return look_at(*opened, verify);
 }
 

@@ -8,12 +8,13 @@
 #   bash tests/reliability/run.sh 8            eight hours, from a new seed; adds its counts to docs/reliability.md
 #   bash tests/reliability/run.sh 0.5 kills    half an hour of the named rows
 #
-# SEED=N before the command is the seed. Exit status 1 for a violation, or a control that is not caught.
+# SEED=N before the command is the seed; OPTIONS are further ones of the compiler, for programs in the folder BUILD.
+# Exit status 1 for a violation, or a control that is not caught.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 hours=${1:-}
 shift || true
-build=build/reliability
+build=${BUILD:-build/reliability}
 mkdir -p "$build"
 seed=${SEED:-1}
 [ -z "$hours" ] || seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
@@ -38,7 +39,8 @@ compile() { # NAME OPTION SOURCE...
   local name=$1 cxx=(g++)
   command -v ccache >/dev/null && cxx=(ccache g++)
   mkdir -p "$build"
-  "${cxx[@]}" -std=c++20 "$2" -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude -c "$3" \
+  # shellcheck disable=SC2086
+  "${cxx[@]}" -std=c++20 "$2" ${OPTIONS:-} -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -Iinclude -c "$3" \
     -o "$build/$name.o" &&
     g++ "$build/$name.o" "${@:4}" -o "$build/$name" -lzstd -pthread
 }

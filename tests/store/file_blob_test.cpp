@@ -148,6 +148,7 @@ TEST_CASE("file_blob: errors of the device are reported with the name") {
   test::write_file(f.dir / "file", numbers(1000));
   const auto object = f.open("file");
   for (const long number : {SYS_pread64, SYS_preadv}) {
+    if (!test::makes_call(number)) continue;
     const std::string said = failed_read(*object, number);
     if (said == "skipped") {
       MESSAGE("skipped: seccomp is not allowed here");

@@ -295,8 +295,8 @@ TEST_CASE("file_store: a full disk is reported, and what was there stays") {
   CHECK(test::read_object(store, "a") == small);
   const auto writer = store.create(test::key("b")).value();
   const auto reserved = writer->reserve(2 << 20);
-  REQUIRE_FALSE(reserved);
-  CHECK(reserved.failure().message.find("No space left") != std::string::npos);
+  CHECK(reserved.has_value() == !ZARRPOINT_LINUX);  // elsewhere nothing is reserved
+  if (!reserved) CHECK(reserved.failure().message.find("No space left") != std::string::npos);
   CHECK(store.put(test::key("c"), small));
 }
 

@@ -128,6 +128,7 @@ TEST_CASE("file_writer: nothing is written of no bytes, wherever") {
 }
 
 TEST_CASE("file_writer: what was reserved and cannot be given back is told") {
+  if (!ZARRPOINT_LINUX) return;  // nothing is reserved
   const fixture f;
   const auto root = f.root({});
   const std::string said = test::in_child([&] {
@@ -163,6 +164,7 @@ TEST_CASE("file_writer: whatever call fails, the file before stays and nothing i
         {SYS_close, EIO, "io: close X/a: Input/output error"},
         {SYS_openat, EMFILE, "io: create X/a: Too many open files"},
         {SYS_renameat, EIO, "io: rename X/a: Input/output error"}}) {
+    if (!test::makes_call(each.number)) continue;
     CAPTURE(each.number);
     const fixture f;
     test::write_file(f.dir / "a", "before");
@@ -240,6 +242,7 @@ TEST_CASE("file_writer: threads that write durably, past the page cache and thro
 }
 
 TEST_CASE("file_writer: a write past the page cache that fails is told") {
+  if (!ZARRPOINT_LINUX) return;  // there are none
   const fixture f;
   const auto root = f.root({.sync = true});
   if (detail::unique_fd(::open(f.dir.path().c_str(), O_TMPFILE | O_WRONLY | O_DIRECT, 0600)).get() <

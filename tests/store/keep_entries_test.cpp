@@ -313,6 +313,7 @@ TEST_CASE("publication::keep: where what comes late cannot be kept, the old tree
 }
 
 TEST_CASE("publication::keep: an old tree that can be kept only where it is stays there") {
+  if (!ZARRPOINT_LINUX) return;  // names are not exchanged
   const test::temp_directory folder;
   const auto key = [](std::string_view text) { return store_key::parse(text).value(); };
   const any_store store = file_store::open(folder / "").value();

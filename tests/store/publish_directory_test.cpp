@@ -98,6 +98,7 @@ TEST_CASE("publish: whatever call fails, the old tree is intact and nothing is l
       {SYS_renameat2, ENOSPC, 3, false, "No space left on device"},
   };
   for (const fault& each : faults) {
+    if (!test::makes_call(each.number)) continue;
     CAPTURE(each.number);
     CAPTURE(each.code);
     const test::temp_directory dir;
@@ -125,6 +126,7 @@ TEST_CASE("publish: whatever call fails, the old tree is intact and nothing is l
 TEST_CASE(
     "publish: when only the last sync fails, both trees are there and the outcome is unknown") {
   for (const bool steps_aside : {true, false}) {
+    if (!steps_aside && !ZARRPOINT_LINUX) continue;  // names are not exchanged
     CAPTURE(steps_aside);
     const test::temp_directory dir;
     const with_old_tree tree(dir.path().string());

@@ -48,16 +48,20 @@ inline unsigned processors_of_quota(std::string_view text) noexcept {
 
 /// What the container that we are in, if any, leaves to us: more threads would only be throttled.
 inline unsigned processors_of_container() noexcept {
+#if ZARRPOINT_LINUX
   std::FILE* const file = std::fopen("/sys/fs/cgroup/cpu.max", "re");
   if (file == nullptr) return UINT_MAX;
   char text[64];
   const std::size_t size = std::fread(text, 1, sizeof text, file);
   std::fclose(file);
   return processors_of_quota({text, size});
+#else
+  return UINT_MAX;
+#endif
 }
 
 inline unsigned processors_of_process() noexcept {
-#if defined(__linux__)
+#if ZARRPOINT_LINUX
   cpu_set_t allowed;  // what a container or taskset leaves to us; fails beyond 1024 processors
   if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0)
     return static_cast<unsigned>(CPU_COUNT(&allowed));

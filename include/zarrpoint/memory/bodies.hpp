@@ -15,7 +15,7 @@
 #include <mutex>
 #include <new>
 
-#if __has_include(<sys/mman.h>)
+#if ZARRPOINT_LINUX
 #include <sys/mman.h>
 #endif
 
@@ -46,7 +46,7 @@ class packed_region final : public memory_resource {
  public:
   /// Null when the system refuses the addresses.
   static packed_region* make(bool is_small) noexcept {
-#if defined(MADV_HUGEPAGE)
+#if ZARRPOINT_LINUX
     const std::size_t size = is_small ? huge_page : most_units * huge_page;
     void* const first = default_resource().allocate(size, huge_page);
     if (first == nullptr) return nullptr;
@@ -152,15 +152,21 @@ class packed_region final : public memory_resource {
   }
   ~packed_region() { default_resource().deallocate(first_, size_, huge_page); }
 
+  static void forget(std::byte* first, std::size_t bytes) noexcept {
+#if ZARRPOINT_LINUX
+    ::madvise(first, bytes, MADV_DONTNEED);
+#else
+    static_cast<void>(first), static_cast<void>(bytes);  // there is no region
+#endif
+  }
+
   /// Gives memory back, not addresses: holes in a mapping would each count as another one.
   void forget_unused() noexcept {
     const std::size_t units = size_ / unit_;
     for (std::size_t at = 0; at < units; ++at) {
       const std::size_t begin = at;
       while (at < units && blocks_in_[at] == 0) blocks_in_[at++] = nobody;
-#if defined(MADV_HUGEPAGE)
-      if (at != begin) ::madvise(first_ + begin * unit_, (at - begin) * unit_, MADV_DONTNEED);
-#endif
+      if (at != begin) forget(first_ + begin * unit_, (at - begin) * unit_);
     }
     unused_ = 0;
   }
@@ -240,23 +246,24 @@ ZARRPOINT_INLINE memory_resource& packed_memory::resource_for(std::size_t bytes)
 class system_resource final : public memory_resource {
  public:
   [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
-#if defined(MADV_HUGEPAGE)
+#if ZARRPOINT_LINUX
     if (is_mapped(bytes, alignment)) return map(mapped_size(bytes));
 #endif
     return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
   }
   void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
-#if defined(MADV_HUGEPAGE)
+#if ZARRPOINT_LINUX
     if (is_mapped(bytes, alignment)) {
       ::munmap(memory, mapped_size(bytes));
       return;
     }
 #endif
+    static_cast<void>(bytes);
     ::operator delete (memory, std::align_val_t{alignment});
   }
 
  private:
-#if defined(MADV_HUGEPAGE)
+#if ZARRPOINT_LINUX
   static bool is_mapped(std::size_t bytes, std::size_t alignment) noexcept {
     return bytes >= huge_page && alignment <= huge_page && bytes <= SIZE_MAX / 2;
   }
@@ -822,7 +829,13 @@ struct cast_from_float16 : cast_avx2 {
     for (int i = 0; i < 2; ++i) {
       halves narrow;
       load(narrow, from + 16 * i);
+#if defined(__clang__)  // newer ones have no such builtin
+      using float16s = _Float16 __attribute__((vector_size(16)));
+      auto wide = reinterpret_cast<words>(
+          __builtin_convertvector(reinterpret_cast<float16s>(narrow), floats));
+#else
       auto wide = reinterpret_cast<words>(__builtin_ia32_vcvtph2ps256(narrow));
+#endif
       // The instruction makes NaNs quiet; `convert` lets their bits be.
       using pair = long long __attribute__((vector_size(16)));
       const auto special = reinterpret_cast<pair>((narrow & 0x7c00) == 0x7c00);

@@ -14,17 +14,17 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // Compiler builtins and not <nmmintrin.h>: headers that every user parses stay small.
 
-[[gnu::target("sse4.2")]] inline std::uint64_t crc32c_step8(std::uint64_t state,
-                                                            const std::byte* data) noexcept {
+[[gnu::target("sse4.2,crc32")]] inline std::uint64_t crc32c_step8(std::uint64_t state,
+                                                                  const std::byte* data) noexcept {
   unsigned long long word;
   std::memcpy(&word, data, sizeof word);
   return __builtin_ia32_crc32di(state, word);
 }
 
 /// One stream of the crc32 instruction: three cycles a word.
-[[gnu::target("sse4.2")]] inline std::uint32_t crc32c_single(std::uint32_t state,
-                                                             const std::byte* data,
-                                                             std::size_t size) noexcept {
+[[gnu::target("sse4.2,crc32")]] inline std::uint32_t crc32c_single(std::uint32_t state,
+                                                                   const std::byte* data,
+                                                                   std::size_t size) noexcept {
   std::uint64_t wide = state;
   for (; size >= 8; size -= 8, data += 8) wide = crc32c_step8(wide, data);
   state = static_cast<std::uint32_t>(wide);
@@ -35,7 +35,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// `state * x^(8 * Bytes)` for a constant distance: the register after as many zero bytes.
 template <std::size_t Bytes>
-[[gnu::target("sse4.2,pclmul")]] std::uint32_t crc32c_advance(std::uint64_t state) noexcept {
+[[gnu::target("sse4.2,crc32,pclmul")]] std::uint32_t crc32c_advance(std::uint64_t state) noexcept {
   // The carry-less product of two reflected words is one bit short of 64, hence - 33; the crc32
   // instruction then multiplies by x^32 as it reduces.
   using vector = long long __attribute__((vector_size(16)));
@@ -49,9 +49,9 @@ template <std::size_t Bytes>
 
 /// Blocks of three lanes of `Lane` bytes, whose latencies hide one another.
 template <std::size_t Lane>
-[[gnu::target("sse4.2,pclmul")]] std::uint32_t crc32c_three(std::uint32_t state,
-                                                            const std::byte*& data,
-                                                            std::size_t& size) noexcept {
+[[gnu::target("sse4.2,crc32,pclmul")]] std::uint32_t crc32c_three(std::uint32_t state,
+                                                                  const std::byte*& data,
+                                                                  std::size_t& size) noexcept {
   for (; size >= 3 * Lane; size -= 3 * Lane, data += 3 * Lane) {
     std::uint64_t a = state;
     std::uint64_t b = 0;
@@ -67,9 +67,8 @@ template <std::size_t Lane>
 }
 
 /// Three interleaved streams, for CPUs with SSE4.2 and PCLMULQDQ: 2010 and later.
-[[gnu::target("sse4.2,pclmul")]] inline std::uint32_t crc32c_sse42(std::uint32_t state,
-                                                                   const std::byte* data,
-                                                                   std::size_t size) noexcept {
+[[gnu::target("sse4.2,crc32,pclmul")]] inline std::uint32_t crc32c_sse42(
+    std::uint32_t state, const std::byte* data, std::size_t size) noexcept {
   state = crc32c_three<4096>(state, data, size);
   state = crc32c_three<512>(state, data, size);
   state = crc32c_three<64>(state, data, size);

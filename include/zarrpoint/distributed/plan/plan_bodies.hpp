@@ -76,7 +76,9 @@ class shard_distributor {
     if (const auto order = (x ? x->stop : -1) <=> (y ? y->stop : -1); std::is_neq(order))
       return order;
     const auto list = [](std::span<const index_t> p, std::span<const index_t> q) {
-      return std::lexicographical_compare_three_way(p.begin(), p.end(), q.begin(), q.end());
+      // libc++ 16 has no std::lexicographical_compare_three_way.
+      const auto [x, y] = std::mismatch(p.begin(), p.end(), q.begin(), q.end());
+      return x != p.end() && y != q.end() ? *x <=> *y : p.size() <=> q.size();
     };
     // An empty shard at the end of an axis has the place of the next row's first element.
     if (const auto order = list(table_.offset(a.shard), table_.offset(b.shard)); std::is_neq(order))

@@ -8,13 +8,12 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <atomic>
 
-// Opening what a key names beneath a directory, and nothing else: no `..`, no absolute path (the
-// type of the key sees to these) and no symbolic link, in the last segment or before, even while
-// someone else rearranges the tree.
+// Opening what a key names beneath a directory, and nothing else. It meets no `..` and no absolute
+// path, which the type of the key sees to. It follows no symbolic link, in the last segment or
+// before, even while someone else rearranges the tree.
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -17,10 +17,17 @@
 #include <zarrpoint/store/file/remove_tree.hpp>
 
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+
+#if ZARRPOINT_LINUX
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#endif
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -101,9 +108,13 @@ ZARRPOINT_INLINE int sync_directory(int fd) noexcept {
 }
 
 ZARRPOINT_INLINE unique_fd open_direct(int fd) {
+#if ZARRPOINT_LINUX
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   return unique_fd(
       retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC); }));
+#else
+  return static_cast<void>(fd), unique_fd();
+#endif
 }
 
 ZARRPOINT_INLINE std::optional<file_id> id_of(int fd) noexcept {
@@ -143,15 +154,26 @@ ZARRPOINT_INLINE int lock_file(int fd, int kind) noexcept {
   return retry_interrupted([&] { return ::flock(fd, kind | LOCK_NB); }) == 0 ? 0 : errno;
 }
 
-ZARRPOINT_INLINE bool has_true_locks(int fd) noexcept {
+#if ZARRPOINT_LINUX
+/// Whether a file lies on a file system of one of these types: see statfs(2).
+inline bool is_on_one_of(std::span<const std::uint32_t> types, int fd) noexcept {
   struct ::statfs info {};
-  if (::fstatfs(fd, &info) != 0) return false;
-  // statfs(2): ext4, XFS, btrfs, F2FS, bcachefs, ZFS, tmpfs, ramfs, overlayfs.
+  return ::fstatfs(fd, &info) == 0 &&
+         std::find(types.begin(), types.end(), static_cast<std::uint32_t>(info.f_type)) !=
+             types.end();
+}
+#endif
+
+ZARRPOINT_INLINE bool has_true_locks(int fd) noexcept {
+#if ZARRPOINT_LINUX
+  // ext4, XFS, btrfs, F2FS, bcachefs, ZFS, tmpfs, ramfs, overlayfs.
   constexpr std::array<std::uint32_t, 9> types = {0xef53,     0x58465342, 0x9123683e,
                                                   0xf2f52010, 0xca451a4e, 0x2fc12fc1,
                                                   0x01021994, 0x858458f6, 0x794c7630};
-  return std::find(types.begin(), types.end(), static_cast<std::uint32_t>(info.f_type)) !=
-         types.end();
+  return is_on_one_of(types, fd);
+#else
+  return static_cast<void>(fd), false;
+#endif
 }
 
 ZARRPOINT_INLINE void wait_a_moment() noexcept {
@@ -173,8 +195,7 @@ ZARRPOINT_INLINE std::array<std::uint64_t, 2> unique_bits() noexcept {
 ZARRPOINT_INLINE std::array<std::uint64_t, 2> random_bits() noexcept {
   std::array<std::uint64_t, 2> bits{};
   // Names are still created exclusively: a collision is an error, never a mix-up.
-  if (::getrandom(bits.data(), sizeof bits, 0) != static_cast<ssize_t>(sizeof bits))
-    bits = unique_bits();
+  if (::getentropy(bits.data(), sizeof bits) != 0) bits = unique_bits();
   return bits;
 }
 
@@ -254,7 +275,7 @@ inline constexpr std::uint64_t beneath_without_links = beneath_through_links | 0
 
 ZARRPOINT_INLINE int open_by_kernel(int root, const char* path, int flags, mode_t mode,
                                     std::uint64_t resolve = beneath_without_links) noexcept {
-#if defined(SYS_openat2)
+#if ZARRPOINT_LINUX && defined(SYS_openat2)
   const bool creates = (flags & O_CREAT) != 0;
   const open_how how{static_cast<std::uint64_t>(flags), creates ? mode : 0U, resolve};
   // EAGAIN: a directory on the way was renamed meanwhile.
@@ -279,7 +300,7 @@ ZARRPOINT_INLINE int open_by_segment(int root, std::string_view path, int flags,
     const std::size_t slash = path.find('/');
     const std::string segment(path.substr(0, slash));
     const bool last = slash == std::string_view::npos;
-    const int how = last ? flags : O_PATH | O_DIRECTORY | O_CLOEXEC;
+    const int how = last ? flags : open_as_name | O_DIRECTORY | O_CLOEXEC;
     const int fd =
         retry_interrupted([&] { return ::openat(base, segment.c_str(), how | O_NOFOLLOW, mode); });
     if (fd < 0 && errno == ENOTDIR) {
@@ -300,7 +321,7 @@ ZARRPOINT_INLINE bool confines_by_kernel(int root) noexcept {
   confinement how = chosen.load(std::memory_order_relaxed);
   if (how == confinement::unknown) {
     // Asked of a path that always opens: sandboxes answer EPERM, which could mean the file too.
-    const unique_fd probe(open_by_kernel(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+    const unique_fd probe(open_by_kernel(root, ".", open_as_name | O_DIRECTORY | O_CLOEXEC, 0));
     const bool lasts = probe || is_lasting_refusal(errno);
     how = probe ? confinement::by_kernel : confinement::by_segment;
     if (lasts) chosen.store(how, std::memory_order_relaxed);
@@ -328,9 +349,8 @@ ZARRPOINT_INLINE bool has_broken_link(int root, std::string_view path, link_scop
   std::array<char, 1025> text{};  // no key is longer
   for (std::size_t i = 0; i <= path.size(); ++i) {
     if (i == path.size() || path[i] == '/') {
-      const unique_fd there(open_in_scope(root, text.data(), O_PATH, scope));
-      if (!there)
-        return unique_fd(open_in_scope(root, text.data(), O_PATH | O_NOFOLLOW, scope)).get() >= 0;
+      const unique_fd there(open_in_scope(root, text.data(), open_as_name, scope));
+      if (!there) return errno == ENOENT && id_of(root, text.data());
     }
     if (i < path.size()) text[i] = path[i];
   }
@@ -409,19 +429,29 @@ ZARRPOINT_INLINE void kept_directories::keep(std::string_view path, shared_direc
 
 // ----------------------------------------------------------------------------------- file_root.hpp
 
+/// Makes all of a file system durable, where `syncfs_is_reliable`; 0 or the errno.
+inline int sync_file_system(int fd) noexcept {
+#if ZARRPOINT_LINUX
+  return retry_interrupted([fd] { return ::syncfs(fd); }) == 0 ? 0 : errno;
+#else
+  return static_cast<void>(fd), ENOSYS;
+#endif
+}
+
 ZARRPOINT_INLINE bool syncfs_is_reliable(int fd) noexcept {
+#if ZARRPOINT_LINUX
   struct ::utsname kernel {};
   int major = 0, minor = 0;
   if (::uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
     return false;
   if (major < 5 || (major == 5 && minor < 8)) return false;
-  struct ::statfs info {};
-  if (::fstatfs(fd, &info) != 0) return false;
-  // statfs(2): ext4, XFS, btrfs, F2FS, tmpfs.
+  // ext4, XFS, btrfs, F2FS, tmpfs.
   constexpr std::array<std::uint32_t, 5> types = {0xef53, 0x58465342, 0x9123683e, 0xf2f52010,
                                                   0x01021994};
-  return std::find(types.begin(), types.end(), static_cast<std::uint32_t>(info.f_type)) !=
-         types.end();
+  return is_on_one_of(types, fd);
+#else
+  return static_cast<void>(fd), false;
+#endif
 }
 
 ZARRPOINT_INLINE file_root::file_root(unique_fd directory, std::string path, file_store_options how)
@@ -504,9 +534,7 @@ ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
 ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
   if (const int code = failed_.load(std::memory_order_relaxed); code != 0) return code;
   if (unsynced_.load(std::memory_order_relaxed))
-    return note(retry_interrupted([&] { return ::syncfs(fd()); }) == 0
-                    ? 0
-                    : errno);  // directories included
+    return note(sync_file_system(fd()));  // directories included
   const std::lock_guard lock(mutex_);
   // In any order: the tree is published when all of them are on disk.
   for (const store_key& key : made_) {
@@ -545,7 +573,7 @@ ZARRPOINT_INLINE std::optional<blob_version> file_blob::version() const noexcept
   constexpr std::uint64_t tick = 50'000'000;
   constexpr std::uint64_t second = 1'000'000'000;
   struct ::timespec now {};
-  if (::clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return {};
+  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return {};
   const std::uint64_t changed = std::max(version_.numbers[3], version_.numbers[4]);
   const bool whole_seconds = version_.numbers[4] % second == 0;
   if (nanoseconds(now) <= changed + (whole_seconds ? 3 * second : tick)) return {};
@@ -623,8 +651,12 @@ ZARRPOINT_INLINE result<void> file_blob::read_parts(std::uint64_t offset,
                                                     std::span<const read_request> requests,
                                                     std::span<const iovec> parts) const {
   const ssize_t count = retry_interrupted([&] {
+#if ZARRPOINT_LINUX
     return ::preadv(fd_.get(), parts.data(), static_cast<int>(requests.size()),
                     static_cast<off_t>(offset));
+#else
+    return ::pread(fd_.get(), parts[0].iov_base, parts[0].iov_len, static_cast<off_t>(offset));
+#endif
   });
   if (count < 0) return status_of(errno);
   // A short read is finished part by part.
@@ -648,8 +680,10 @@ namespace detail {
 /// is followed or not. Beneath one that leads nowhere they may, too: who looks there gets its
 /// error.
 ZARRPOINT_INLINE bool may_be_prefix(int directory, const dirent& entry) {
+#if ZARRPOINT_LINUX
   // Some file systems do not tell the type in the entry itself.
   if (entry.d_type != DT_UNKNOWN && entry.d_type != DT_LNK) return entry.d_type == DT_DIR;
+#endif
   struct ::stat info {};
   return ::fstatat(directory, entry.d_name, &info, 0) != 0 || S_ISDIR(info.st_mode);
 }
@@ -712,7 +746,7 @@ ZARRPOINT_INLINE result<file_store> file_store::open(std::string_view path,
   if (how.follow_links == link_scope::beneath_root && !detail::confines_by_kernel(fd.get()))
     return error{
         errc::unsupported,
-        "open " + name + ": follow_links needs openat2 (Linux 5.6), which is refused here"};
+        "open " + name + ": follow_links needs openat2 (Linux 5.6), which is not to be had here"};
   return file_store(detail::make_counted<detail::file_root>(std::move(fd), name, how));
 }
 
@@ -866,12 +900,12 @@ namespace detail {
 // ---------------------------------------------------------------------------------- path_watch.hpp
 
 ZARRPOINT_INLINE path_watch::path_watch(const std::string& path)
-    : named_(open_at(AT_FDCWD, path.c_str(), O_PATH)) {}
+    : named_(open_at(AT_FDCWD, path.c_str(), open_as_name)) {}
 
 ZARRPOINT_INLINE bool path_watch::is_other(const std::string& path) {
   if (looks_++ == most_looks) return false;
   if (named_ && same_file(id_of(named_.get()), id_of(path.c_str()))) return false;
-  named_ = unique_fd(open_at(AT_FDCWD, path.c_str(), O_PATH));
+  named_ = unique_fd(open_at(AT_FDCWD, path.c_str(), open_as_name));
   return static_cast<bool>(named_);
 }
 

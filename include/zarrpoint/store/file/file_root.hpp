@@ -5,9 +5,6 @@
 #include <zarrpoint/store/file/direct_writes.hpp>
 #include <zarrpoint/store/file/kept_directories.hpp>
 
-#include <sys/utsname.h>
-#include <sys/vfs.h>
-
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {

@@ -6,7 +6,6 @@
 #include <zarrpoint/core/result.hpp>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -59,6 +58,13 @@ auto retry_interrupted(F f) noexcept {
 /// `openat` with O_CLOEXEC; -1 and errno on failure.
 int open_at(int directory, const char* name, int flags, mode_t mode = 0) noexcept;
 
+/// Opens what is only to be named: a directory on the way, or a file to be known again.
+#if ZARRPOINT_LINUX
+inline constexpr int open_as_name = O_PATH;
+#else
+inline constexpr int open_as_name = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+#endif
+
 /// The largest offset of a file.
 inline constexpr std::uint64_t max_file_size =
     static_cast<std::uint64_t>(std::numeric_limits<off_t>::max());
@@ -74,7 +80,7 @@ int write_fully(int fd, std::uint64_t offset, bytes_view bytes) noexcept;
 int sync_directory(int fd) noexcept;
 
 /// The open file itself, whatever has its name by now, opened for reading once more and past the
-/// page cache; empty where the file system (or a missing /proc) does not let that be.
+/// page cache; empty where the system, its file system or a missing /proc does not let that be.
 unique_fd open_direct(int fd);
 
 /// What tells a file from all others, whatever its names.
@@ -99,7 +105,8 @@ bool is_link(const std::string& path) noexcept;
 int lock_file(int fd, int kind) noexcept;
 
 /// Whether a lock is seen by all who can reach the file: not so on the file systems of networks,
-/// some of which lock for one machine only, and unknown of those that are not on the list.
+/// some of which lock for one machine only, and unknown of those that are not on the list. Only
+/// Linux tells which file system it is.
 bool has_true_locks(int fd) noexcept;
 
 /// A millisecond.

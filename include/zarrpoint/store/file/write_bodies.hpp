@@ -13,18 +13,21 @@
 #include <zarrpoint/store/file/remove_tree.hpp>
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#if ZARRPOINT_LINUX
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#endif
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -244,6 +247,20 @@ ZARRPOINT_INLINE std::byte* staging_blocks::pop() noexcept {
 
 // ------------------------------------------------------------------------------- extended_file.hpp
 
+/// Reserves space beyond the end of a file, whose size stays; 0 or the errno.
+inline int reserve_space(int fd, std::uint64_t begin, std::uint64_t size) noexcept {
+#if ZARRPOINT_LINUX
+  const int code = retry_interrupted([&] {
+    return ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                       static_cast<off_t>(size));
+  });
+  return code == 0 ? 0 : errno;
+#else
+  return static_cast<void>(fd), static_cast<void>(begin), static_cast<void>(size), ENOSYS;
+#endif
+}
+
+#if ZARRPOINT_LINUX
 /// Whether direct writes of whole blocks go to the disk as they are. Kernels before 6.1 cannot
 /// tell.
 ZARRPOINT_INLINE bool takes_direct_blocks(int fd) noexcept {
@@ -273,8 +290,8 @@ ZARRPOINT_INLINE bool grows_in_one_step(int fd) noexcept {
 
 /// Whether ext4 has a journal on this device, without which a power cut may tear what is changed.
 ZARRPOINT_INLINE bool has_journal(dev_t device) {
-  const std::string link = "/sys/dev/block/" + std::to_string(::gnu_dev_major(device)) + ":" +
-                           std::to_string(::gnu_dev_minor(device));
+  const std::string link =
+      "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
   std::array<char, 4096> target{};
   const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
   if (size <= 0) return false;
@@ -282,9 +299,11 @@ ZARRPOINT_INLINE bool has_journal(dev_t device) {
   const std::string name = path.substr(path.rfind('/') + 1);
   return ::access(("/sys/fs/ext4/" + name + "/journal_task").c_str(), F_OK) == 0;
 }
+#endif
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> extended_file::open(
     std::shared_ptr<file_root> root, const store_key& key, const blob& before) {
+#if ZARRPOINT_LINUX
   if (before.descriptor() < 0) return std::unique_ptr<blob_extension>();
   // Where it cannot be opened so, it can be replaced, or that tells why not.
   unique_fd fd(open_beneath(root->fd(), key, O_RDWR | O_DIRECT | O_NONBLOCK));
@@ -299,6 +318,10 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> extended_file::open(
     return std::unique_ptr<blob_extension>();
   return make_owned<blob_extension, extended_file>(std::move(root), key, std::move(fd),
                                                    before.size());
+#else
+  static_cast<void>(root), static_cast<void>(key), static_cast<void>(before);
+  return std::unique_ptr<blob_extension>();  // the object is replaced
+#endif
 }
 
 ZARRPOINT_INLINE extended_file::extended_file(std::shared_ptr<file_root> root, const store_key& key,
@@ -319,11 +342,8 @@ ZARRPOINT_INLINE result<void> extended_file::finish(bytes_view more) {
   // What would cut the write short is found while nothing has changed.
   struct ::rlimit most {};
   if (::getrlimit(RLIMIT_FSIZE, &most) == 0 && end > most.rlim_cur) return failure("extend", EFBIG);
-  const int reserved = retry_interrupted([&] {
-    return ::fallocate(fd.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
-                       static_cast<off_t>(more.size()));
-  });
-  if (reserved != 0) return taken_back(fd.get(), "reserve space for", errno);
+  if (const int code = reserve_space(fd.get(), begin, more.size()); code != 0)
+    return taken_back(fd.get(), "reserve space for", code);
   const ssize_t put = retry_interrupted(
       [&] { return ::pwrite(fd.get(), more.data(), more.size(), static_cast<off_t>(begin)); });
   if (put != static_cast<ssize_t>(more.size()))
@@ -408,15 +428,9 @@ ZARRPOINT_INLINE result<void> file_writer::put(std::uint64_t offset, bytes_view 
 ZARRPOINT_INLINE result<void> file_writer::reserve(std::uint64_t size) {
   if (size <= reserved_ || size > max_file_size) return {};
   // From where the last one ended: file systems look at all that is reserved already.
-  const int code = retry_interrupted([&] {
-    return ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(reserved_),
-                       static_cast<off_t>(size - reserved_));
-  });
-  if (code == 0) {
-    reserved_ = size;
-  } else if (errno == ENOSPC || errno == EDQUOT) {
-    return system_error("reserve space for", name(), errno);
-  }
+  const int code = reserve_space(fd_.get(), reserved_, size - reserved_);
+  if (code == ENOSPC || code == EDQUOT) return system_error("reserve space for", name(), code);
+  if (code == 0) reserved_ = size;
   return {};
 }
 
@@ -502,10 +516,13 @@ ZARRPOINT_INLINE bool file_writer::create_file(std::string as) {
 ZARRPOINT_INLINE void file_writer::open_direct() {
   const std::lock_guard lock(direct_mutex_);
   if (direct_in_use_.load(std::memory_order_relaxed)) return;
+  unique_fd fd;
+#if ZARRPOINT_LINUX
   // One that is written in its place may have been replaced: by a FIFO even, which would block.
   constexpr int flags = O_WRONLY | O_DIRECT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  unique_fd fd(retry_interrupted([&] { return ::openat(parent_->get(), at_.c_str(), flags); }));
+  fd = unique_fd(retry_interrupted([&] { return ::openat(parent_->get(), at_.c_str(), flags); }));
   if (!same_file(id_of(fd.get()), id_of(fd_.get()))) fd = unique_fd();
+#endif
   direct_.open(fd_.get(), std::move(fd));
   direct_in_use_.store(true, std::memory_order_release);
 }
@@ -897,14 +914,17 @@ class entry_keeper {
     return trees_.sync && retry_interrupted([&] { return ::fsync(target); }) != 0 ? errno : 0;
   }
 
-  /// Replaces nothing, but where the kernel or the file system can only replace: there it looks
-  /// first. By number: see `exchange_names`.
+  /// Replaces nothing: a second link never does. Where the file system has neither that nor a
+  /// rename that does not replace, it looks first. By number: see `exchange_names`.
   static int rename_if_free(int directory, const char* from, const char* to) {
-#if defined(SYS_renameat2)
+#if ZARRPOINT_LINUX && defined(SYS_renameat2)
     constexpr unsigned no_replace = 1;
     if (::syscall(SYS_renameat2, directory, from, directory, to, no_replace) == 0) return 0;
     if (errno != EINVAL && errno != ENOSYS) return errno;
 #endif
+    if (::linkat(directory, from, directory, to, 0) == 0)
+      return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+    if (!is_no_link(errno)) return errno;
     struct ::stat info {};
     if (::fstatat(directory, to, &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
     return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
@@ -942,7 +962,7 @@ ZARRPOINT_INLINE directory_publication::directory_publication(std::shared_ptr<fi
       how_(how) {}
 
 ZARRPOINT_INLINE int exchange_names(int parent, const char* one, const char* other) noexcept {
-#if defined(SYS_renameat2)
+#if ZARRPOINT_LINUX && defined(SYS_renameat2)
   constexpr unsigned exchange = 2;
   return ::syscall(SYS_renameat2, parent, one, parent, other, exchange) == 0 ? 0 : errno;
 #else
