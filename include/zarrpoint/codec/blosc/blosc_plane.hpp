@@ -4,9 +4,8 @@
 
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
 
-// Bytes of numbers, sorted, are of three kinds: noise, such as mantissas; bytes that are not
-// equally frequent, such as exponents, for which an entropy coder is all that helps; and what
-// repeats.
+// Bytes of numbers, sorted, are of three kinds. Some are noise, such as mantissas. Some are not
+// equally frequent, such as exponents: an entropy coder is all that helps. And some repeat.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The bits that an entropy coder needs for a byte, from a sample of an eighth.

@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <optional>
 
-// The description of a Huffman code in zstd (RFC 8878, 4.2.1): a weight for each symbol, 0 for
-// those that do not occur, else one more than the longest code is longer than that of the symbol.
+// The description of a Huffman code in zstd (RFC 8878, 4.2.1): a weight for each symbol. It is 0
+// for those that do not occur, else one more than the longest code is longer than that of the
+// symbol.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// The weights of a code; that of the last symbol is not stored, but follows from the others.

@@ -18,9 +18,10 @@
 #include <string_view>
 #include <vector>
 
-// What the codecs json2 and msgpack2 of numcodecs have in common: a chunk of objects is a list of
-// its rows, which are lists of their rows and so on, then the typestr `|O`, then the shape. Of the
-// objects, strings are known here; null and 0, which stand where nothing was written, are empty.
+// What the codecs json2 and msgpack2 of numcodecs have in common. A chunk of objects is a list of
+// its rows, which are lists of their rows and so on. Behind them stand the typestr `|O` and the
+// shape. Of the objects, strings are known here; null and 0, which stand where nothing was written,
+// are empty.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Reads a chunk of strings. A `Reader` has `begin_list(size)`, `next(i)` before item `i`,

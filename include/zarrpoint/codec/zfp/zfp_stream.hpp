@@ -8,9 +8,9 @@
 
 #include <zfp.h>
 
-// A chunk as a stream of zfp, and back. That library checks no bounds: what it writes has room
-// for all that the parameters of a stream allow, and what it reads has zeros behind it, as many as
-// blocks of zeros can take.
+// A chunk as a stream of zfp, and back. That library checks no bounds. What it writes has room for
+// all that the parameters of a stream allow. What it reads has zeros behind it, as many as blocks
+// of zeros can take.
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A stream of zfp in memory of ours. zfp checks no bounds of it: `zfp_stream_bytes` and

@@ -13,8 +13,8 @@
 #include <concepts>
 #include <type_traits>
 
-// Casts as `convert` does them, by one function for each of the pairs that networks are stored in
-// and computed with, and by way of a wide type for all others.
+// Casts as `convert` does them. Each pair that networks are stored in and computed with has a
+// function; all others go by way of a wide type.
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 /// As it is stored: a byte that should be a bool may be neither 0 nor 1.

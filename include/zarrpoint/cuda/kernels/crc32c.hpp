@@ -7,14 +7,15 @@
 
 #include <array>
 
-// CRC-32C in parallel. The bytes are the coefficients of a polynomial, so that the register after
-// all of them is a sum of what each word gives alone, times a power of x for the bytes that follow.
+// CRC-32C in parallel. The bytes are the coefficients of a polynomial. So the register after all of
+// them is a sum of what each word gives alone, times a power of x for the bytes that follow.
 //
 // The bytes are seen as rows of 4096, the first of which begins at an address aligned to 16, with
 // zeros before and behind. Zeros before change nothing; those behind are taken back by a power of x
-// below zero. A block has some rows, a thread the same 16 bytes of each: it moves its four sums on
-// by a row by a table for the product with x^(8 * 4096), which the block makes for itself, and adds
-// the next four words. The sums of a block are joined pair by pair, and the blocks' by atomic xor.
+// below zero. A block has some rows, a thread the same 16 bytes of each. It moves its four sums on
+// by a row and adds the next four words. That takes a table for the product with x^(8 * 4096),
+// which the block makes for itself. The sums of a block are joined pair by pair, and the blocks' by
+// atomic xor.
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 inline constexpr std::uint32_t crc32c_row = block_threads * vector_bytes;

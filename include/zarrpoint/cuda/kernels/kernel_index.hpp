@@ -6,9 +6,8 @@
 #include <cstdint>
 
 // What the kernels have in common: where a thread stands, and loads and stores of a known
-// alignment. All that a kernel does is in functions that are `constexpr`, so that nvcc compiles
-// them for the device, too (--expt-relaxed-constexpr), and the tests run them on the host for every
-// thread.
+// alignment. All that a kernel does is in functions that are `constexpr`. So nvcc compiles them for
+// the device, too (--expt-relaxed-constexpr), and the tests run them on the host for every thread.
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 /// The threads of a block, of every kernel.

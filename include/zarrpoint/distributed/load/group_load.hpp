@@ -31,9 +31,9 @@ struct group_load_report {
 /// for others the result has a `tensor`. The result holds the request's tree with what the
 /// checkpoint has in common merged into it.
 ///
-/// Errors, the same on all processes: `not_found` ("does not exist", "is not a distributed
+/// Errors are the same on all processes: `not_found` ("does not exist", "is not a distributed
 /// checkpoint", a key), `dtype_mismatch`, `shape_mismatch`, `unsupported`, `corrupt`, `io`,
-/// `unavailable`; `invalid_argument` for requests that do not tile their tensors, see
+/// `unavailable`. Requests that do not tile their tensors are `invalid_argument`, see
 /// `group_load_options::validate`.
 result<group_load_report> load(const location& where, const state& request,
                                const process_group& group, const group_load_options& options = {});

@@ -33,8 +33,9 @@ std::string to_string(const key_mismatch& keys);
 /// All keys of a checkpoint, sorted, each once.
 std::vector<std::string_view> stored_keys(const sharded_reader& reader);
 
-/// Compares the keys that this process asks for with those that are stored; for modes that speak of
-/// missing keys, those of all processes: a bit for each stored key is what they send each other.
+/// Compares the keys that this process asks for with those that are stored. For modes that speak of
+/// missing keys it compares those of all processes, which send each other a bit for each stored
+/// key.
 result<key_mismatch> match_keys(const key_set& asked, const std::vector<std::string_view>& stored,
                                 strictness mode, const any_communicator& ranks);
 

@@ -64,9 +64,9 @@ class axis_cuts {
 /// `a * b`, or the greatest number.
 index_t saturating_mul(index_t a, index_t b) noexcept;
 
-/// Finds the pairs of boxes of two lists that have elements in common: axis after axis, by halves
-/// of the places where boxes begin, and a sweep along the last axis (the streamed segment tree of
-/// Zomorodian and Edelsbrunner, "Fast software for box intersections", 2002).
+/// Finds the pairs of boxes of two lists that have elements in common. It goes axis after axis, by
+/// halves of the places where boxes begin, and by a sweep along the last axis. This is the streamed
+/// segment tree of Zomorodian and Edelsbrunner ("Fast software for box intersections", 2002).
 ///
 /// Two intervals meet when one of them begins in the other. So each axis is asked twice, with
 /// either list as that of the intervals and the other as that of the points. Where two begin at one

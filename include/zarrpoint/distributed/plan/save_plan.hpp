@@ -129,12 +129,12 @@ struct distribution {
   bool from_other_groups = false;
 };
 
-/// Spreads the shards over the processes that hold them, main replica or not: for each shard (once
-/// in each group that it concerns) the number in the table of the holder that stores or reads it,
-/// in the order of groups, keys and offsets. The same on every process: those that the fewest hold
-/// come first, then those of most bytes, then by key, offset and flat range; each goes to the
-/// holder that has been given the fewest bytes, the lowest of several. O(n log n) for n entries.
-/// Errors: `invalid_argument` for a process without a group.
+/// Spreads the shards over the processes that hold them, main replica or not. Gives for each shard
+/// the number in the table of the holder that stores or reads it, in the order of groups, keys and
+/// offsets. A shard is there once in each group that it concerns. The result is the same on every
+/// process. Shards that the fewest hold come first, then those of most bytes, then by key, offset
+/// and flat range. Each goes to the holder that has been given the fewest bytes, the lowest of
+/// several. O(n log n) for n entries. Errors: `invalid_argument` for a process without a group.
 result<std::vector<std::uint32_t>> distribute(const shard_table& shards,
                                               const distribution& how = {});
 

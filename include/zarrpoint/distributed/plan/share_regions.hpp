@@ -5,8 +5,8 @@
 #include <zarrpoint/distributed/plan/shard_table.hpp>
 
 // Processes that ask for different boxes of a tensor may need the same stored chunks, each of them
-// all of a chunk: a load by columns of what is stored by rows. What is read once for all of them
-// are regions of whole chunks.
+// all of a chunk. A load by columns of what is stored by rows is such a one. What is read once for
+// all of them are regions of whole chunks.
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -17,10 +17,10 @@ struct gathered_object {
   bool is_main = true;  ///< whether it is the replica that is stored
 };
 
-/// Whether the shards and objects of all processes fit together: every shard makes sense, all of a
-/// key agree on dtype, shapes and grid, the main replicas hold each element of each tensor just
-/// once (flat pieces, too), and each object is there just once. O(n log n) for n shards, but for
-/// uneven ones that tile no grid (see `for_each_overlap`).
+/// Whether the shards and objects of all processes fit together. Every shard makes sense, and all
+/// of a key agree on dtype, shapes and grid. The main replicas hold each element of each tensor
+/// just once (flat pieces, too), and each object is there just once. O(n log n) for n shards, but
+/// for uneven ones that tile no grid (see `for_each_overlap`).
 ///
 /// Errors: `invalid_argument` with all that was found, in the order of the keys, with processes and
 /// boxes; of much of one kind a part and the number.

@@ -31,11 +31,11 @@ concept factory_merge = requires(const Merge& merge, state loaded) {
 
 }  // namespace detail
 
-/// A value that is stored in another form than the process holds it in: `build` makes of it the
-/// state that is saved, or asked for, in its place, and `merge` makes the value out of that state
-/// once it is loaded. Both are pure: `build` sees the value as const and may be called again, also
-/// for another key or another value (an optimizer maps its own tensors through the factories of
-/// the model's), and what `build` makes may hold factories. A handle: copies share the value.
+/// A value that is stored in another form than the process holds it in. `build` makes the state
+/// that is saved, or asked for, in its place. `merge` makes the value out of that state once it is
+/// loaded. Both are pure: `build` sees the value as const and may be called again. It may get
+/// another key or value, as when an optimizer maps its own tensors through the factories of the
+/// model's. What `build` makes may hold factories. A handle: copies share the value.
 class sharded_factory {
  public:
   /// `build(const factory_source<T>&)` and `merge(state)` return a `state` or a `result<state>`;

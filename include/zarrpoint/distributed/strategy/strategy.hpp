@@ -46,19 +46,19 @@ concept common_saver = strategy<S> && S::action ==
   { s.save_common(job, common) } -> std::same_as<result<std::vector<leaf_record>>>;
 };
 
-/// Writes shards. `layout` says how an array is stored (rank 0); `write` writes this process's
+/// Writes shards. `layout` says how an array is stored (rank 0). `write` writes this process's
 /// cells and objects, without a word to the other processes, maybe in the background, and gives a
-/// receipt; `finish` writes, on rank 0, what makes a checkpoint of it. Where a saver has a member
-/// `result<bool> is_checkpoint(const any_store& root) const`, what that says is a checkpoint may be
-/// overwritten (if `save_options::overwrite` is set), in place of ours; a member
+/// receipt. `finish` writes, on rank 0, what makes a checkpoint of it. A saver may have a member
+/// `result<bool> is_checkpoint(const any_store& root) const`. What that says is a checkpoint may be
+/// overwritten (if `save_options::overwrite` is set), in place of ours. A member
 /// `result<std::vector<std::string>> paths_of(const any_store& root) const` says which files and
-/// directories of it are the checkpoint: all else is kept. Without it all of the directory is. A
-/// member `result<void> check_plan(std::span<const planned_array>, std::span<const planned_object>)
-/// const` refuses, on rank 0, what it cannot store, before anything is staged. Where `static
-/// constexpr bool stores_flat_pieces` is true, each process writes its own flat pieces of cells
-/// (`cell_write::piece`); otherwise one has them all sent, and writes the cell. Where `static
-/// constexpr bool stores_zarr` is false, no reader of Zarr opens what it stores, and no warning
-/// says what such readers lack.
+/// directories of it are the checkpoint, and all else is kept. Without it all of the directory is.
+/// A member `result<void> check_plan(std::span<const planned_array>, std::span<const
+/// planned_object>) const` refuses, on rank 0, what it cannot store, before anything is staged.
+/// Where `static constexpr bool stores_flat_pieces` is true, each process writes its own flat
+/// pieces of cells (`cell_write::piece`); otherwise one has them all sent, and writes the cell.
+/// Where `static constexpr bool stores_zarr` is false, no reader of Zarr opens what it stores, and
+/// no warning says what such readers lack.
 template <class S>
 concept sharded_saver = strategy<S> && S::action ==
                         strategy_action::save_sharded&& requires(const S& s, const save_job& job,

@@ -12,25 +12,25 @@
 namespace zarrpoint { inline namespace v0 { namespace dcp {
 
 /// A checkpoint of torch.distributed.checkpoint, as a store to read and list in which it is a Zarr
-/// hierarchy: each tensor is an array at its fully qualified name, dots as they are
-/// (`model.layers.0.weight`), whatever the processes that saved it; a slash in a name makes a
-/// group. Its chunks are the boxes that the processes saved, read by ranges from where they lie.
+/// hierarchy. Each tensor is an array at its fully qualified name, dots as they are
+/// (`model.layers.0.weight`), no matter which processes saved it. A slash in a name makes a group.
+/// Its chunks are the boxes that the processes saved, read by ranges from where they lie.
 ///
-/// What is not a tensor is an array of rank 0: numbers and bools of that type, texts of the data
-/// type `string`, and anything else as the text of the document that `torch::to_document` makes of
-/// it (its attribute `content_type` is `application/json`); but an object with tensors in it, such
+/// What is not a tensor is an array of rank 0. Numbers and bools have that type, texts the data
+/// type `string`. Anything else is the text of the document that `torch::to_document` makes of it,
+/// and its attribute `content_type` is `application/json`. But an object with tensors in it, such
 /// as a module, is a group of them as a `torch::archive_store` has them. `common.pt` of
 /// Megatron-Core is such a text, by the name `common`. What is of no known class or dtype is
 /// listed, and not read. Names that cannot be keys are shown in another way, with the attribute
-/// `original_name`. Of Megatron-Core's objects
-/// (`key/shard_0_1`) it is the one object that their list holds.
+/// `original_name`. Of Megatron-Core's objects (`key/shard_0_1`) it is the one object that their
+/// list holds.
 class state_store {
  public:
-  /// The checkpoint in the directory `at` of `base`, which holds `.metadata`, or the
-  /// `__0.metadata`, `__1.metadata` and on of processes that saved each for itself; or the
-  /// safetensors files of one model, by their index or as torch's writer for them names them.
-  /// Errors: `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes,
-  /// naming it; those of `read_metadata`.
+  /// The checkpoint in the directory `at` of `base`. That holds `.metadata`, or the `__0.metadata`,
+  /// `__1.metadata` and on of processes that saved each for itself. Or it holds the safetensors
+  /// files of one model, by their index or as torch's writer for them names them. Errors:
+  /// `not_found` for none; `corrupt` for boxes of a tensor that overlap or leave holes, naming it;
+  /// those of `read_metadata`.
   static result<state_store> open(any_store base, store_key at,
                                   const torch::pickle_limits& limits = metadata_limits);
 

@@ -14,7 +14,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-/// An item of a checkpoint before it is written: an archive of torch.save, whose size is known from
+/// An item of a checkpoint before it is written: an archive of torch.save. Its size is known from
 /// its spec, so that items get their places first and are then written in any order. What is in
 /// front of the elements and behind them depends on their checksum.
 class archive_layout {

@@ -77,11 +77,13 @@ struct state_save_report : save_summary {
 /// float, str, bytes and lists. A dict becomes a value for each of its members, `name.key`, as
 /// PyTorch flattens it. The same leaves make the same bytes.
 ///
-/// Errors, naming the leaf: `invalid_argument` for a name that is there twice, has no place in a
-/// hierarchy (see docs/stores.md) or is not UTF-8, and for boxes that overlap or leave holes;
-/// `unsupported` for a dtype that PyTorch has not; `already_exists` for what is there and no
-/// checkpoint of PyTorch; `resource_limit`; `cancelled`; `io`; `outcome_unknown` when only the very
-/// last sync failed.
+/// Errors, naming the leaf:
+/// - `invalid_argument`: a name that is there twice, is not UTF-8 or has no place in a hierarchy
+///   (see docs/stores.md), and boxes that overlap or leave holes.
+/// - `unsupported`: a dtype that PyTorch does not have.
+/// - `already_exists`: what is there and not a checkpoint of PyTorch.
+/// - `outcome_unknown`: only the very last sync failed.
+/// - `resource_limit`, `cancelled`, `io`.
 result<state_save_report> save(const location& where, std::span<const leaf> leaves,
                                const state_save_options& options = {},
                                const context& how = default_context());
@@ -93,7 +95,7 @@ result<state_save_report> save(const location& where, std::initializer_list<leaf
 result<save_report> save_as(const format& as, const save_request& what);
 
 /// `save` by many processes; all call it. Each gives the shards that it has, and leaves that are
-/// whole; of what several have, the one stores it that has the fewest bytes to store, and of a
+/// whole. Of what several have, the one stores it that has the fewest bytes to store, and of a
 /// value the lowest rank. Rank `r` writes `__r_0.distcp` and on, rank 0 `.metadata`. All give the
 /// same options; what rank 0 gives counts where it decides. The directory must be one for all.
 ///
@@ -116,7 +118,7 @@ struct state_part {
 };
 
 /// Saves by many processes, or by one, that go on in the background, in order, as
-/// `zarrpoint::async_saves` has them: `schedule` returns when everything is copied, the executor of
+/// `zarrpoint::async_saves` has them. `schedule` returns when everything is copied, the executor of
 /// the context writes, and `finalize` commits what is written. Both are collective.
 ///
 /// A queue that is destroyed waits for its own writes and commits nothing; what rank 0 staged is

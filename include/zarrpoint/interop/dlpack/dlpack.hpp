@@ -3,9 +3,8 @@
 #pragma once
 
 // Tensors of other libraries of this process without a copy, by DLPack: what NumPy, PyTorch, CuPy,
-// JAX, Arrow and others speak. interop/dlpack/dlpack_export.hpp hands ours to them,
-// interop/dlpack/dlpack_cuda.hpp knows the memory of CUDA, interop/dlpack/dlpack_python.hpp objects
-// of Python.
+// JAX, Arrow and others speak. The header `dlpack_export.hpp` of this room hands ours to them,
+// `dlpack_cuda.hpp` knows the memory of CUDA, and `dlpack_python.hpp` objects of Python.
 
 #include <zarrpoint/handler/types/type_handler.hpp>
 #include <zarrpoint/interop/dlpack/dlpack_abi.hpp>

@@ -50,8 +50,8 @@ result<void> write_metadata(const any_store& store, const backends& what = {});
 /// `corrupt`.
 result<backends> read_metadata(const any_store& store);
 
-/// A tensor of a checkpoint: its type, its shape and that of its chunks, one of which is a cell of
-/// the grid of shards; prepended axes have chunks of one.
+/// A tensor of a checkpoint: its type, its shape and that of its chunks. A chunk is a cell of the
+/// grid of shards; prepended axes have chunks of one.
 struct tensor_layout {
   tensor_spec spec;
   dims chunk_shape;

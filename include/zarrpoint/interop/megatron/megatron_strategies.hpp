@@ -35,8 +35,7 @@ struct saver {
   result<void> finish(const save_job& job, const save_receipts& all) const;
 
   /// Whether a directory has a `metadata.json` that names ("zarr", 1) and ("torch", 1), or only the
-  /// first: Megatron-Core may have written it as well as we, so it may be overwritten, and nothing
-  /// else may.
+  /// first. Megatron-Core or we wrote it, so it may be overwritten, and nothing else may.
   result<bool> is_checkpoint(const any_store& root) const;
   /// Its documents, the folders of its tensors with their locks, and the files of its objects.
   result<std::vector<std::string>> paths_of(const any_store& root) const;

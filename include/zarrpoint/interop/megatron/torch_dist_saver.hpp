@@ -57,8 +57,8 @@ static_assert(sharded_saver<torch_dist_saver>);
 
 namespace detail {
 
-/// The entry of a tensor, whose boxes are still to be told: flat pieces of shards make of a tensor
-/// of shape (X, Y) in cells of (x, y) one of shape (X / x, Y / y, x * y).
+/// The entry of a tensor, whose boxes are still to be told. With flat pieces of shards, a tensor of
+/// shape (X, Y) in cells of (x, y) becomes one of shape (X / x, Y / y, x * y).
 dcp::tensor_entry entry_of(const planned_array& array);
 
 /// Where in the stored tensor a cell lies that is `part` of the global one, or a flat piece of it.

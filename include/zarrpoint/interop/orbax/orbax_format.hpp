@@ -9,10 +9,10 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-/// Checkpoints of Orbax in directories, as a format of `formats<...>`: `run/checkpoints` is the
-/// tree of the newest step, `run/checkpoints/1200/ema` and `run/checkpoints:ema` are those of an
-/// item, each with the path of a node behind it. An item of JSON is a group whose attributes are
-/// the item, or have it as "value" if it is not an object.
+/// Checkpoints of Orbax in directories, as a format of `formats<...>`. `run/checkpoints` is the
+/// tree of the newest step; `run/checkpoints/1200/ema` and `run/checkpoints:ema` are those of an
+/// item. Each may have the path of a node behind it. An item of JSON is a group whose attributes
+/// are the item, or have it as "value" if it is not an object.
 struct format {
   static constexpr std::string_view name = "orbax";
   static result<claim> sniff(const place_look& at);

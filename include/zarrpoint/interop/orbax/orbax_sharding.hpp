@@ -48,9 +48,8 @@ result<std::vector<std::pair<std::string, sharding>>> read_shardings(bytes_view 
 std::string to_string(const partition_spec& partition);
 
 /// The part of an array of `shape` that each device of the mesh has, in row-major order of the
-/// mesh. Errors: `invalid_argument` where an axis is not one of the mesh or cuts twice, where there
-/// are more entries than dimensions, and where a length is not a multiple of its cuts, as JAX has
-/// it.
+/// mesh. Errors: `invalid_argument` for an axis that is not one of the mesh or cuts twice, and for
+/// more entries than dimensions. A length must be a multiple of its cuts, too, as in JAX.
 result<std::vector<box>> device_boxes(const device_mesh& mesh, const partition_spec& partition,
                                       const dims& shape);
 

@@ -11,25 +11,24 @@
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-/// A tree that Orbax saved, as a store to read and list in which it is a Zarr hierarchy:
-/// each array lies at the path of its leaf (`params/dense/kernel`), whether Orbax keeps it in an
-/// OCDBT database or in directories, as Zarr v2 or v3. Text leaves are arrays of rank 0 with the
-/// data type `string`; empty dicts and lists are groups; what is `None` is only in `tree()`.
-/// What Orbax before 0.5 kept in the msgpack file `checkpoint` is there as well. Where the path of
-/// a leaf is not a key, or is another's, its name is told as `detail::shown_names` says, and the
-/// attribute `original_name` is the path.
+/// A tree that Orbax saved, as a store to read and list in which it is a Zarr hierarchy. Each array
+/// lies at the path of its leaf (`params/dense/kernel`). Orbax may keep it in an OCDBT database or
+/// in directories, as Zarr v2 or v3. Text leaves are arrays of rank 0 with the data type `string`;
+/// empty dicts and lists are groups; what is `None` is only in `tree()`. What Orbax before 0.5 kept
+/// in the msgpack file `checkpoint` is there as well. Where the path of a leaf is not a key, or is
+/// another's, its name is told as `detail::shown_names` says, and the attribute `original_name` is
+/// the path.
 ///
-/// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where
-/// Orbax stores all of them, never the fill value. A leaf of which nothing is stored is `corrupt`
-/// to those who load it, and a leaf that a handler of the user's own saved is `unsupported`; the
-/// attribute `unread` says why.
+/// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where Orbax stores
+/// all of them, never the fill value. To load a leaf of which nothing is stored is `corrupt`, and
+/// one that a handler of the user's own saved is `unsupported`. The attribute `unread` says why.
 class tree_store {
  public:
   /// The tree in the directory `at` of `base`, which holds `_METADATA` or the older `checkpoint`.
-  /// Errors: `not_found` for no such directory, and for one without either; `corrupt`, naming the
-  /// file, also where `_METADATA` is missing beside other files of Orbax's; `unsupported` for a
-  /// type that Zarr has not; those of `ocdbt_store::open`. Documents and the nodes of a database
-  /// take at most what `memory`, such as `limits::memory`, has room for; else they are
+  /// Errors: `not_found` for no such directory, and for one without either. `corrupt`, naming the
+  /// file, also where `_METADATA` is missing beside other files of Orbax's. `unsupported` for a
+  /// type that Zarr does not have, and those of `ocdbt_store::open`. Documents and the nodes of a
+  /// database take at most what `memory`, such as `limits::memory`, has room for; else they are
   /// `resource_limit`. Of the file `checkpoint` the names and texts may have 128 MiB whatever it
   /// says.
   static result<tree_store> open(any_store base, store_key at, std::uint64_t memory = UINT64_MAX);

@@ -90,8 +90,8 @@ result<std::vector<tree_container>> containers_of(const tree& from);
 
 /// A place in a tree and the value there: `{"params/kernel", tensor}`, `{{"blocks", 0}, 1.5}`,
 /// `{"note", "text"}`, `{"ema", orbax::empty_value::none}`. Values are those of `leaf`, borrowed,
-/// kept or copied as it says: host and device tensors are arrays, numbers are Python's, texts are
-/// `str`; a value with members is several leaves, in dicts.
+/// kept or copied as it says. Host and device tensors are arrays, numbers are Python's, texts are
+/// `str`. A value with members is several leaves, in dicts.
 struct tree_item {
   template <class T>
   tree_item(tree_path where, T&& of) : path(std::move(where)) {

@@ -31,12 +31,16 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// `commit_success.txt`, and as needed `manifest.ocdbt` over `ocdbt.process_0`, `_sharding`,
 /// `array_metadatas/process_0`, `_strings.json`.
 ///
-/// Errors, each naming the leaf and the file: `invalid_argument` for a tree without leaves, for
-/// paths that are not a tree's (two leaves of one path, a leaf beneath another, keys and indices
-/// beneath one parent, an index left out), names that cannot be stored ("a.b" beside "b" beneath
-/// "a": Orbax stores both as "a.b"), containers that the leaves do not fit and options that make no
-/// sense; `already_exists`; `unsupported` for data types that TensorStore does not have, a cast
-/// that has no meaning, and stores that cannot publish; those of `zarrpoint::save`.
+/// Errors, each naming the leaf and the file:
+/// - `invalid_argument`: a tree without leaves, containers that the leaves do not fit, options that
+///   make no sense.
+/// - `invalid_argument`: paths that are not a tree's, such as two leaves of one path, a leaf
+///   beneath another, keys beside indices, or an index left out.
+/// - `invalid_argument`: names that cannot be stored. Orbax stores "a.b" and "b" beneath "a" both
+///   as "a.b".
+/// - `unsupported`: data types that TensorStore does not have, a cast that has no meaning, stores
+///   that cannot publish.
+/// - `already_exists`, and those of `zarrpoint::save`.
 result<save_report> save(const location& where, std::span<const tree_item> items,
                          const save_tree_options& options = {},
                          const context& how = default_context());
@@ -52,8 +56,8 @@ result<save_report> save(const location& where, std::initializer_list<tree_item>
 result<save_report> save_as(const format& as, const save_request& what);
 
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
-/// there; what lives on a device is copied before this returns, to the host or, with
-/// `save_tree_options::device_copy`, on the device, and numbers and texts are copied too.
+/// there. Numbers, texts and what lives on a device are copied before this returns. The copy of a
+/// device's is on the host or, with `save_tree_options::device_copy`, on the device.
 /// `context::stop` cancels it. Destroying the result waits for it. Errors, all by the result: those
 /// of `save`.
 pending<save_report> save_async(location where, std::vector<tree_item> items,
@@ -76,12 +80,13 @@ struct tree_part {
 /// `shardings` and metadata what rank 0 gives counts. The directory must be one for all. The report
 /// is the same for all, but for its seconds, of which single leaves have none.
 ///
-/// Errors, the same on all ranks: those of `save`; before a byte is written `invalid_argument`,
-/// naming leaves and ranks, for holes and overlaps, for a leaf that is not the same to all
-/// processes, for two shards at one path, for options that differ, and for rules whose chunks have
-/// elements of two boxes; `unsupported` for flat pieces of shards, and for several processes whose
-/// target is not a directory; `outcome_unknown` where a process cannot know whether rank 0 has
-/// committed.
+/// Errors, the same on all ranks, are those of `save`, and before a byte is written:
+/// - `invalid_argument`, naming leaves and ranks: holes, overlaps, two shards at one path.
+/// - `invalid_argument`: a leaf or options that are not the same to all processes, and rules whose
+///   chunks have elements of two boxes.
+/// - `unsupported`: flat pieces of shards, and several processes whose target is not a directory.
+///
+/// `outcome_unknown` comes last: a process cannot know whether rank 0 has committed.
 result<save_report> save(const location& where, const any_communicator& ranks,
                          std::span<const sharded_tensor> shards,
                          std::span<const tree_item> leaves = {},

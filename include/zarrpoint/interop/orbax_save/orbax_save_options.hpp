@@ -63,8 +63,8 @@ struct extra_items {
 struct save_tree_options {
   int zarr_format = 3;  ///< or 2, as Orbax's older API (v0) does by default
   bool ocdbt = true;    ///< an OCDBT database; false: a directory for each array
-  /// Per leaf, by name, as for `zarrpoint::save`; but codecs are `zstd_codecs()` by default, as
-  /// Orbax compresses too, and chunks may be set for Zarr v2, where they are what is stored.
+  /// Per leaf, by name, as for `zarrpoint::save`. But codecs are `zstd_codecs()` by default, as
+  /// Orbax compresses too. Chunks may be set for Zarr v2, where they are what is stored.
   std::vector<leaf_rule> rules{};
   /// In place of rules, but for their casts, and of what shardings say of chunks; for the save by
   /// one process. TensorStore, which Orbax reads with, must know the codecs. Orbax stores every

@@ -4,8 +4,8 @@
 
 // `cv::Mat` and `cv::Mat_`, known by their members: no header of OpenCV is included here.
 //
-// Channels are the last dimension of the array, as in OpenCV's own Python module: a Mat of 480
-// rows, 640 columns and type CV_8UC3 is uint8[480, 640, 3]; one channel adds no dimension.
+// Channels are the last dimension of the array, as in OpenCV's own Python module. A Mat of 480
+// rows, 640 columns and type CV_8UC3 is uint8[480, 640, 3]. One channel adds no dimension.
 
 #include <zarrpoint/handler/base/concepts.hpp>
 
