@@ -144,6 +144,28 @@ noexcept() {
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Itests/support '{}' &&
     preset noexcept "core exec zarr handler embedded"
 }
+# Without the calls that Linux alone has (docs/platforms.md): what the library was compiled to calls none of them.
+# Only when named, since it compiles the library and the tests of two layers once more.
+posix() {
+  preset posix "store checkpoint" || return 1
+  if nm -u build/posix/libzarrpoint_compiled.a |
+    grep -wE 'syscall|fallocate|syncfs|sync_file_range|fstatfs|statfs|statx|preadv|madvise|sched_getaffinity|getrandom|uname'; then
+    echo "the library still makes these calls"
+    return 1
+  fi
+  BUILD=build/posix/reliability OPTIONS=-DZARRPOINT_PLAIN_POSIX bash tests/reliability/run.sh "" kills crash_states faults escapes races
+}
+# clang with its own standard library. The doors that nothing below includes are compiled only.
+libcxx() {
+  local door
+  need_packages clang-16 libc++-16-dev libc++abi-16-dev || return 1
+  for door in dcp dcp_save distributed gguf gzip megatron numpy ocdbt orbax safetensors torch zarrpoint; do
+    echo "#include <zarrpoint/$door.hpp>"
+  done | clang++-16 -std=c++20 -stdlib=libc++ -Wall -Wextra -Werror -fsyntax-only -Iinclude -x c++ - &&
+    row libcxx "core zarr"
+}
+# Static programs on musl and libc++, for x86-64 and aarch64.
+musl() { packages_in build/musl_venv tests/musl/requirements.txt && bash tests/musl/run.sh build/musl_venv/bin/python build/musl; }
 cxx23() { row cxx23 "checkpoint embedded"; }
 clang19() { need_packages clang-19 && preset clang19; }
 aarch64() {
@@ -299,7 +321,7 @@ plain="packages format layers dev readme compile_fail interop mpi parallel confo
 # What `all` adds, as CI does: sanitizers, ways to use the library, and what costs too much where nothing changed.
 more="docs cost single_header consumers as_printed libtorch mdspan cuda asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation package"
+rows="posix libcxx musl cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation package"
 # Those that need what an earlier one left, in their order; each other step is a chain of its own.
 chains=("asan coverage fuzz" "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.

@@ -55,33 +55,43 @@ apt_get() {
   return 1
 }
 
-# package_of RELEASE NAME FOLDER  Unpacks a package of another release of Debian there, and installs
-# nothing: from the mirror that the machine has its own packages from, with lists of its own.
-package_of() {
-  local own mirror folder
+# apart TYPE RELEASE FOLDER COMMAND...  apt-get for packages (deb) or sources (deb-src) of a release of Debian, with lists
+# of its own in FOLDER and from the mirror that the machine has its own packages from. Installs nothing.
+apart() {
+  local own mirror folder options
   own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
   # shellcheck disable=SC2016
   mirror=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
     awk -v own="$own" '($1 == own || $1 ~ /^(old)?stable$/) && $2 == "main" { print $3; exit }')
   if [ -z "$mirror" ]; then
-    echo "$2 of Debian $1 is needed, and no source of apt is a mirror of Debian" >&2
+    echo "packages of Debian $2 are needed, and no source of apt is a mirror of Debian" >&2
     return 1
   fi
-  rm -rf "$3" "$3.apt" && mkdir -p "$3" "$3.apt/lists/partial" && folder=$(realpath "$3.apt") || return 1
-  echo "deb $mirror $1 main" >"$folder/sources.list"
-  if ! (
-    cd "$folder" || exit 1
-    for action in update "download $2"; do
-      # shellcheck disable=SC2086
-      apt-get -qq -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- \
-        -o Dir::State::Lists="$folder/lists" -o Dir::Cache="$folder" -o Acquire::Languages=none \
-        -o APT::Architectures="$(dpkg --print-architecture)" -o APT::Sandbox::User=root \
-        -o Acquire::Retries=3 $action || exit 1
+  rm -rf "$3" && mkdir -p "$3/lists/partial" && folder=$(realpath "$3") || return 1
+  echo "$1 $mirror $2 main" >"$folder/sources.list"
+  options=(-qq -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State::Lists="$folder/lists"
+    -o Dir::Cache="$folder" -o Acquire::Languages=none -o APT::Architectures="$(dpkg --print-architecture)"
+    -o APT::Sandbox::User=root -o Acquire::Retries=3)
+  (cd "$folder" && apt-get "${options[@]}" update && apt-get "${options[@]}" "${@:4}") || {
+    echo "cannot do 'apt-get ${*:4}' for Debian $2 with the mirror of this machine" >&2
+    return 1
+  }
+}
+
+# package_of RELEASE NAME FOLDER  Unpacks a package of another release of Debian there.
+package_of() {
+  rm -rf "$3" && mkdir -p "$3" && apart deb "$1" "$3.apt" download "$2" &&
+    dpkg-deb -x "$3.apt/$2"_*.deb "$3.apt" && mv "$3.apt/usr" "$3" && rm -rf "$3.apt"
+}
+
+# sources_of FOLDER NAME...  Unpacks the upstream sources of packages of Debian 12, each in a folder of its name there.
+sources_of() {
+  local name archive
+  mkdir -p "$1" && apart deb-src bookworm "$1/apt" source --download-only "${@:2}" || return 1
+  for name in "${@:2}"; do
+    for archive in "$1/apt/$name"*.orig.tar.?z*; do
+      [[ $archive == *.asc ]] || { rm -rf "$1/$name" && mkdir "$1/$name" && tar -C "$1/$name" --strip-components=1 -xf "$archive"; } || return 1
     done
-    dpkg-deb -x "$2"_*.deb .
-  ); then
-    echo "cannot fetch $2 of Debian $1 from the mirror of this machine" >&2
-    return 1
-  fi
-  mv "$folder/usr" "$3" && rm -rf "$folder"
+  done
+  rm -rf "$1/apt"
 }

@@ -7,6 +7,9 @@
     check_english.py --self-test            shows that each rule catches its breach
     check_english.py --page FILE...         holds these pages to the rules of PAGES: for a page that is rewritten
 
+The head of a header, which is the comment before its namespace, has sentences of at most 30 words, too. Its tables and
+lists, which are indented, are left out.
+
 The golden files, which others wrote, are left out, and so is this file.
 
 Each page of PAGES is held to two more rules. A sentence has at most 30 words, where `code` counts as one word.
@@ -34,7 +37,7 @@ PAGES = (  # those that are rewritten, a line each
 )
 PROSE = tuple(f"docs/{name}.md" for name in (
     "arrays benchmarks benchmarks-log casts cli codecs data_types deltas design devices distributed embedding errors format formats "
-    "handlers hierarchy index install known-issues migration orbax performance reliability scenarios stores torch tutorial weights"
+    "handlers hierarchy index install known-issues migration orbax performance platforms reliability scenarios stores torch tutorial weights"
 ).split())  # fmt: skip
 MOST_WORDS, MOST_COLUMNS = 30, 120
 LEFT_OUT = ("tests/golden/", "tests/tools/check_english.py")
@@ -115,11 +118,22 @@ def page_breaches(text, is_prose=False):
         parts = [re.sub(r"\]\([^()\s]+\)", "]", cell) for cell in cells_of(line)] if line.startswith("|") else [line]
         if (columns := max(map(len, parts))) > MOST_COLUMNS and fence != "```":
             yield number, f"{columns} columns: at most {MOST_COLUMNS} in a line, or in a cell of a table"
+    yield from long_sentences(text)
+
+
+def long_sentences(text):
+    """(line number, what is wrong) of each sentence that is too long."""
     for number, paragraph in paragraphs(text):
         for sentence in re.split(r"(?<=[.!?])[\"*)]* +(?=[A-Z`\"*(\d])", without_marks(paragraph)):
             words = [word for word in sentence.split() if re.search(r"\w", word)]
             if len(words) > MOST_WORDS:
                 yield number, f'a sentence of {len(words)} words, at most {MOST_WORDS}: "{" ".join(words[:6])} ..."'
+
+
+def head_of(text):
+    """The comment at the head of a header, on the lines where it stands; what is indented there is left out."""
+    head = text.split("\nnamespace zarrpoint")[0].split("\n")
+    return "\n".join(found[1] if (found := re.match(r"///? ?((?! ).*)", line)) else "" for line in head)
 
 
 def check_pages(root, names):
@@ -140,6 +154,9 @@ def check(root, pages=PAGES + PROSE):
         for path in files:
             name = path.relative_to(root).as_posix()
             if path.suffix in KINDS and path.is_file() and not name.startswith(LEFT_OUT):
+                if place == "include":
+                    for number, wrong in long_sentences(head_of(path.read_text(encoding="utf-8"))):
+                        errors.append(f"{name}:{number}: {wrong}")
                 for number, words, instead in breaches(path.read_text(encoding="utf-8")):
                     errors.append(f'{name}:{number}: "{words.strip()}": write {instead}')
     return errors
@@ -195,6 +212,9 @@ def self_test():
             path.write_text(text, encoding="utf-8")
             if len(errors := check(Path(folder), ())) != 1:
                 failures.append(f"{text}: expected one error, got {errors}")
+    header = f"// One.\n#pragma once\n\n// {MANY}.\n//   - {MANY}\n\nnamespace zarrpoint {{\n// {MANY}.\n"
+    if [number for number, _ in long_sentences(head_of(header))] != [4]:
+        failures.append("the head of a header is not held to its rule, or more than that is")
     if [number for number, _, _ in breaches("a\n\nb be it\n")] != [3]:
         failures.append("the line is not told")
     return failures
@@ -203,7 +223,7 @@ def self_test():
 def main(arguments):
     if "--self-test" in arguments:
         failures = self_test()
-        tests = len(BAD) + len(GOOD_PAGES) + len(BAD_PAGES) + 3
+        tests = len(BAD) + len(GOOD_PAGES) + len(BAD_PAGES) + 4
         print("\n".join(failures) or f"check_english: {tests} self-tests passed")
     elif arguments[:1] == ["--page"]:
         failures = check_pages(Path.cwd(), arguments[1:])
