@@ -3,6 +3,8 @@
 
 // The programs of docs/training.md. It returns whether they gave what the page promises.
 
+#include <zarrpoint/distributed.hpp>
+#include <zarrpoint/group_manager.hpp>
 #include <zarrpoint/manager.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +63,16 @@ bool items(zp::checkpoint_manager& manager) {
   return model.data.load<std::vector<float>>("w").value() == w &&
          manager.json(2000, "settings.json").value() == settings;
 }
+
+void many(const zp::process_group& group, const zp::state& tree, const zp::state& request) {
+  const zp::manager_options options{.keep = zp::keep_policy::newest(2)};
+  const std::int64_t step = 100;
+  const double loss = 0.5;
+  auto manager = zp::group_checkpoint_manager::open("group_run", group, options).value();
+  if (const auto last = manager.latest().value()) zp::load(manager.place_of(*last).value(), request, group).value();
+  if (manager.should_save(step).value()) manager.save(step, tree, {{"loss", loss}}).value();
+  manager.close().value();
+}
 // clang-format on
 
 }  // namespace
@@ -87,6 +100,13 @@ int main() {
   std::filesystem::remove("run/step_00001000/zarr.json");
   run();
   good = good && zp::open("run/step_00001000").value().load<std::int64_t>("step").value() == 1000;
+  const zp::process_group alone;
+  const std::vector<float> rows(10, 3);
+  std::vector<float> loaded(10);
+  for (int i = 0; i < 2; ++i)
+    many(alone, zp::state{{"w", zp::shard("w", std::span<const float>(rows), {}).value()}},
+         zp::state{{"w", zp::shard("w", std::span<float>(loaded), {}).value()}});
+  good = good && loaded == rows;
   std::puts(good ? "as docs/training.md says" : "not what docs/training.md says");
   return good ? 0 : 1;
 }

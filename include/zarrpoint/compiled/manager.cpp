@@ -6,4 +6,5 @@
 #define ZARRPOINT_LIBRARY_UNIT
 
 #include <zarrpoint/manager/bodies.hpp>
+#include <zarrpoint/manager/group_bodies.hpp>
 #include <zarrpoint/manager/policy_bodies.hpp>

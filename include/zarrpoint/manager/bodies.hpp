@@ -13,14 +13,13 @@
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/manager/copied_leaves.hpp>
 #include <zarrpoint/manager/manager.hpp>
+#include <zarrpoint/manager/manager_state.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
-#include <zarrpoint/store/file/place_lock.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -97,17 +96,9 @@ ZARRPOINT_INLINE result<void> leaf_copies::take(std::vector<leaf>& leaves, const
 
 }  // namespace detail
 
-// ------------------------------------------------------------------------------------- manager.hpp
+// ------------------------------------------------------------------------------- manager_state.hpp
 
 namespace detail {
-
-/// What lies under the name of a step, looked at now.
-struct step_look {
-  step_record record;
-  step_mark mark{};
-  std::optional<checkpoint> opened{};  ///< where the directory is the checkpoint
-  std::optional<error> fault{};
-};
 
 /// Whether a failure says that a step is not whole, and not that it could not be looked at.
 ZARRPOINT_INLINE bool is_damage(errc code) noexcept {
@@ -128,132 +119,6 @@ result<void> for_each_digest(const checkpoint& of, F&& f) {
 }
 
 }  // namespace detail
-
-struct checkpoint_manager::state {
-  struct running {
-    std::int64_t step;
-    pending<save_report> done;
-  };
-  static constexpr const char* folder = ".zarrpoint_manager";  ///< notes of managers, beside steps
-
-  state(location at, any_store in, manager_options how)
-      : where(std::move(at)), root(std::move(in)), options(std::move(how)) {}
-
-  const location where;
-  const any_store root;
-  const manager_options options;
-  const wall_time opened = options.clock();
-  std::optional<detail::place_lock> lock{};
-  std::string owner{};  ///< in the note of other stores
-  std::atomic<bool> requested{false};
-  bool is_closed = false;
-  std::deque<running> under_way{};
-
-  // What saves in the background change, too.
-  mutable std::mutex mutex{};
-  std::mutex pruning{};
-  std::vector<step_record> records{};  ///< sorted by step
-  std::vector<std::string> warnings{};
-  std::optional<error> first{}, untold{};
-  std::size_t errors = 0;
-  std::optional<std::int64_t> last_saved{};
-  std::optional<save_report> report{};
-  std::vector<detail::leaf_copies> spare{};
-
-  // -- places
-
-  static result<store_key> key(std::string_view name) { return store_key::parse(name); }
-  static result<store_key> note(const std::string& name) {
-    return store_key::parse(std::string(folder) + '/' + name);
-  }
-  bool is_path() const { return detail::location_access::is_path(where); }
-  std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
-  /// A step, or an item of one, as a path where there are paths: formats look at these.
-  result<location> place(const std::string& name) const {
-    if (is_path()) return location(name_of(name));
-    ZARRPOINT_TRY(at, key(name));
-    return location(root, at);
-  }
-  /// The name of a step's directory: the one that it has.
-  std::string name_for(std::int64_t step) const {
-    const std::lock_guard hold(mutex);
-    const step_record* const there = find(step);
-    return there != nullptr ? there->name
-                            : detail::step_name(step, {options.prefix, options.digits});
-  }
-
-  // -- what is known; with the mutex
-
-  const step_record* find(std::int64_t step) const {
-    const auto at =
-        std::lower_bound(records.begin(), records.end(), step,
-                         [](const step_record& a, std::int64_t b) { return a.step < b; });
-    return at != records.end() && at->step == step ? &*at : nullptr;
-  }
-  void put(step_record one) {
-    const auto at =
-        std::lower_bound(records.begin(), records.end(), one.step,
-                         [](const step_record& a, std::int64_t b) { return a.step < b; });
-    if (at != records.end() && at->step == one.step) {
-      *at = std::move(one);
-    } else {
-      records.insert(at, std::move(one));
-    }
-  }
-  void forget(std::int64_t step) {
-    std::erase_if(records, [&](const step_record& one) { return one.step == step; });
-  }
-  void warn(std::string text) {
-    const std::lock_guard hold(mutex);
-    warnings.push_back(std::move(text));
-  }
-  void fail(const error& why) {
-    const std::lock_guard hold(mutex);
-    ++errors;
-    if (!first) first = why;
-    if (!untold) untold = why;
-  }
-
-  // -- looking
-
-  result<detail::step_look> look(const std::string& name) const;
-  result<void> check_objects(const detail::step_look& of, const std::string& name) const;
-  result<std::optional<std::string>> fault_of(const std::string& name) const;
-  result<void> scan();
-  result<std::vector<std::int64_t>> notes(std::string_view kind) const;
-  result<void> read_pins();
-  result<void> finish_what_was_begun();
-  result<void> check_owner() const;
-
-  // -- saving and removing
-
-  struct job;
-  result<void> tell();
-  result<void> reap(bool all);
-  result<bool> begin(std::int64_t step, std::vector<step_item> items,
-                     std::vector<step_metric> metrics, bool is_plain);
-  result<void> make_room(job& work);
-  result<pending<save_report>> start(std::shared_ptr<job> work, std::vector<step_item> items);
-  result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
-  result<save_report> finish_items(job& work);
-  result<save_report> conclude(job& work, result<save_report> saved);
-  result<void> verify_step(const std::string& name) const;
-  result<void> remove(const step_record& of);
-  result<std::vector<step_removal>> prune(const keep_policy& keep);
-  std::vector<step_removal> would_go(const keep_policy& keep) const;
-};
-
-/// One save that is under way.
-struct checkpoint_manager::state::job {
-  std::string name;
-  detail::step_mark mark{};
-  bool replaces = false;  ///< a step that a manager wrote
-  detail::leaf_copies copies{};
-  std::unique_ptr<publication> tree{};
-  std::optional<any_store> store{};  ///< of the step
-  std::vector<std::pair<std::string, pending<save_report>>> parts{};
-  std::vector<std::pair<std::string, std::string>> documents{};
-};
 
 ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
     const std::string& name) const {
@@ -452,44 +317,49 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::tell() {
   return out;
 }
 
-/// Takes the saves that are done off the list; with `all` it waits for them.
-ZARRPOINT_INLINE result<void> checkpoint_manager::state::reap(bool all) {
-  while (!under_way.empty() && (all || under_way.front().done.ready())) {
+/// Takes the saves that are done off the list, and waits until there are less than `most`.
+ZARRPOINT_INLINE void checkpoint_manager::state::reap(std::size_t most) {
+  while (!under_way.empty() && (under_way.size() >= most || under_way.front().done.ready())) {
     static_cast<void>(under_way.front().done.get());  // its error is known to `fail`
     under_way.pop_front();
   }
-  return {};
 }
 
-ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step,
-                                                               std::vector<step_item> items,
-                                                               std::vector<step_metric> metrics,
-                                                               bool is_plain) {
+/// The job of a step that may be saved now, once it is known what has its name already.
+ZARRPOINT_INLINE result<std::shared_ptr<checkpoint_manager::state::job>>
+checkpoint_manager::state::prepare(std::int64_t step, std::vector<step_metric> metrics) {
   if (step < 0) return error{errc::invalid_argument, "the step is below 0"};
   for (std::size_t i = 0; i < metrics.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (metrics[i].first == metrics[j].first)
         return error{errc::invalid_argument,
                      "the metric " + detail::in_quotes(metrics[i].first) + " is there twice"};
-  ZARRPOINT_CHECK(check_owner());
-  ZARRPOINT_CHECK(reap(false));
-  ZARRPOINT_CHECK(tell());
-  for (const running& one : under_way)
-    if (one.step == step)
-      return error{errc::already_exists, "step " + std::to_string(step) + " is being saved"};
-  while (!under_way.empty() &&
-         under_way.size() >= std::max<std::size_t>(options.most_under_way, 1)) {
-    if (options.busy == when_busy::skip) return false;
-    static_cast<void>(under_way.front().done.get());
-    under_way.pop_front();
-    ZARRPOINT_CHECK(tell());
-  }
   auto work = detail::make_counted<job>();
   work->name = name_for(step);
   work->mark.step = step;
   work->mark.saved_at = options.clock();
   work->mark.metrics = std::move(metrics);
   ZARRPOINT_CHECK(make_room(*work));
+  return work;
+}
+
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step,
+                                                               std::vector<step_item> items,
+                                                               std::vector<step_metric> metrics,
+                                                               bool is_plain) {
+  ZARRPOINT_CHECK(check_owner());
+  reap(under_way.size() + 1);
+  ZARRPOINT_CHECK(tell());
+  for (const running& one : under_way)
+    if (one.step == step)
+      return error{errc::already_exists, "step " + std::to_string(step) + " is being saved"};
+  const std::size_t most = std::max<std::size_t>(options.most_under_way, 1);
+  if (under_way.size() >= most) {
+    if (options.busy == when_busy::skip) return false;
+    reap(most);
+    ZARRPOINT_CHECK(tell());
+  }
+  ZARRPOINT_TRY(work, prepare(step, std::move(metrics)));
   {
     const std::lock_guard hold(mutex);
     if (!spare.empty()) {
@@ -502,7 +372,7 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step
   requested.store(false, std::memory_order_relaxed);
   under_way.push_back({step, std::move(done)});
   if (options.background) return true;
-  ZARRPOINT_CHECK(reap(true));
+  reap(1);
   ZARRPOINT_CHECK(tell());
   return true;
 }
@@ -770,6 +640,8 @@ ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::pr
   return gone;
 }
 
+// ------------------------------------------------------------------------------------- manager.hpp
+
 ZARRPOINT_INLINE checkpoint_manager::checkpoint_manager(std::unique_ptr<state> opened)
     : state_(std::move(opened)) {}
 ZARRPOINT_INLINE checkpoint_manager::checkpoint_manager(checkpoint_manager&&) noexcept = default;
@@ -829,6 +701,7 @@ ZARRPOINT_INLINE bool checkpoint_manager::should_save(std::int64_t step) const {
   }
   for (const auto& one : state_->under_way)
     if (!one.done.ready()) is_there |= note(one.step, at.now);
+  for (const auto& [other, time] : state_->of_group) is_there |= note(other, time);
   if (is_there) return false;
   return save_requested() || state_->options.save_when(at);
 }
@@ -859,12 +732,12 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::save_items(std::int64_t step,
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::wait() {
-  ZARRPOINT_CHECK(state_->reap(true));
+  state_->reap(1);
   return state_->tell();
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::close() {
-  ZARRPOINT_CHECK(state_->reap(true));
+  state_->reap(1);
   state_->is_closed = true;
   state_->lock.reset();
   const std::lock_guard hold(state_->mutex);

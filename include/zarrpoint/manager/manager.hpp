@@ -28,6 +28,8 @@ struct step_item {
   node json{};  ///< in place of leaves: the document `name`, read by `checkpoint_manager::json`
 };
 
+class group_checkpoint_manager;
+
 /// What `save` does when as many saves as may be are under way.
 enum class when_busy : std::uint8_t { wait, skip };
 
@@ -160,6 +162,7 @@ class checkpoint_manager {
   std::optional<save_report> last_report() const;
 
  private:
+  friend class group_checkpoint_manager;
   struct state;
   explicit checkpoint_manager(std::unique_ptr<state> opened);
 

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/manager/manager.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// A `checkpoint_manager` of a group of processes. All members but `request_save` are collective,
+/// and give the same on all. What rank 0 gives of options counts; it alone has the lock, looks and
+/// removes. Steps are in Zarr.
+class group_checkpoint_manager {
+ public:
+  /// `saves`: how processes save together; its `storage` is that of `options`. Errors: those of
+  /// `checkpoint_manager::open` on rank 0; `unsupported` for a format that has no attributes.
+  static result<group_checkpoint_manager> open(const location& where, process_group group,
+                                               manager_options options = {},
+                                               group_save_options saves = {});
+
+  group_checkpoint_manager(group_checkpoint_manager&&) noexcept;
+  group_checkpoint_manager& operator=(group_checkpoint_manager&&) noexcept;
+  ~group_checkpoint_manager();
+
+  /// What rank 0's policy says, or that any process has a request. Costs a gather of a byte and a
+  /// broadcast.
+  result<bool> should_save(std::int64_t step);
+  /// Makes the next `should_save` say yes on all processes. Async-signal-safe.
+  void request_save() noexcept;
+
+  /// As `checkpoint_manager::save`, of what each process brings: it returns once all is staged.
+  /// What is written is committed by the next `save`, `wait` or `close`.
+  result<bool> save(std::int64_t step, const state& tree, std::vector<step_metric> metrics = {});
+
+  /// Commits all that is under way. Errors: the first that no call has told.
+  result<void> wait();
+  /// Commits, and gives the place back. Errors: the first of all in the background, even if told.
+  result<void> close();
+
+  result<std::vector<std::int64_t>> steps();
+  result<std::optional<std::int64_t>> latest();
+  result<std::optional<std::int64_t>> best(std::string_view metric, better is);
+  /// Where a step is, for `load` by this group or another. Errors: `not_found`.
+  result<location> place_of(std::int64_t step);
+
+  /// What was passed over or could not be removed; empty but on rank 0. Not collective.
+  std::vector<std::string> warnings();
+
+ private:
+  struct state_of_rank;
+  explicit group_checkpoint_manager(std::unique_ptr<state_of_rank> opened);
+
+  std::unique_ptr<state_of_rank> state_;
+};
+
+}}  // namespace zarrpoint::v0

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/checkpoint/location_access.hpp>
+#include <zarrpoint/manager/copied_leaves.hpp>
+#include <zarrpoint/manager/manager.hpp>
+#include <zarrpoint/store/file/place_lock.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The inside of a manager.
+
+namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+/// What lies under the name of a step, looked at now.
+struct step_look {
+  step_record record;
+  step_mark mark{};
+  std::optional<checkpoint> opened{};  ///< where the directory is the checkpoint
+  std::optional<error> fault{};
+};
+
+}  // namespace detail
+
+struct checkpoint_manager::state {
+  struct running {
+    std::int64_t step;
+    pending<save_report> done;
+  };
+  static constexpr const char* folder = ".zarrpoint_manager";  ///< notes of managers, beside steps
+
+  state(location at, any_store in, manager_options how)
+      : where(std::move(at)), root(std::move(in)), options(std::move(how)) {}
+
+  const location where;
+  const any_store root;
+  const manager_options options;
+  const wall_time opened = options.clock();
+  std::optional<detail::place_lock> lock{};
+  std::string owner{};  ///< in the note of other stores
+  std::atomic<bool> requested{false};
+  bool is_closed = false;
+  std::deque<running> under_way{};
+  std::deque<std::pair<std::int64_t, wall_time>> of_group{};  ///< that all processes save
+
+  // What saves in the background change, too.
+  mutable std::mutex mutex{};
+  std::mutex pruning{};
+  std::vector<step_record> records{};  ///< sorted by step
+  std::vector<std::string> warnings{};
+  std::optional<error> first{}, untold{};
+  std::size_t errors = 0;
+  std::optional<std::int64_t> last_saved{};
+  std::optional<save_report> report{};
+  std::vector<detail::leaf_copies> spare{};
+
+  // -- places
+
+  static result<store_key> key(std::string_view name) { return store_key::parse(name); }
+  static result<store_key> note(const std::string& name) {
+    return store_key::parse(std::string(folder) + '/' + name);
+  }
+  bool is_path() const { return detail::location_access::is_path(where); }
+  std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
+  /// A step, or an item of one, as a path where there are paths: formats look at these.
+  result<location> place(const std::string& name) const {
+    if (is_path()) return location(name_of(name));
+    ZARRPOINT_TRY(at, key(name));
+    return location(root, at);
+  }
+  /// The name of a step's directory: the one that it has.
+  std::string name_for(std::int64_t step) const {
+    const std::lock_guard hold(mutex);
+    const step_record* const there = find(step);
+    return there != nullptr ? there->name
+                            : detail::step_name(step, {options.prefix, options.digits});
+  }
+
+  // -- what is known; with the mutex
+
+  const step_record* find(std::int64_t step) const {
+    const auto at =
+        std::lower_bound(records.begin(), records.end(), step,
+                         [](const step_record& a, std::int64_t b) { return a.step < b; });
+    return at != records.end() && at->step == step ? &*at : nullptr;
+  }
+  void put(step_record one) {
+    const auto at =
+        std::lower_bound(records.begin(), records.end(), one.step,
+                         [](const step_record& a, std::int64_t b) { return a.step < b; });
+    if (at != records.end() && at->step == one.step) {
+      *at = std::move(one);
+    } else {
+      records.insert(at, std::move(one));
+    }
+  }
+  void forget(std::int64_t step) {
+    std::erase_if(records, [&](const step_record& one) { return one.step == step; });
+  }
+  void warn(std::string text) {
+    const std::lock_guard hold(mutex);
+    warnings.push_back(std::move(text));
+  }
+  void fail(const error& why) {
+    const std::lock_guard hold(mutex);
+    ++errors;
+    if (!first) first = why;
+    if (!untold) untold = why;
+  }
+
+  // -- looking
+
+  result<detail::step_look> look(const std::string& name) const;
+  result<void> check_objects(const detail::step_look& of, const std::string& name) const;
+  result<std::optional<std::string>> fault_of(const std::string& name) const;
+  result<void> scan();
+  result<std::vector<std::int64_t>> notes(std::string_view kind) const;
+  result<void> read_pins();
+  result<void> finish_what_was_begun();
+  result<void> check_owner() const;
+
+  // -- saving and removing
+
+  struct job;
+  result<void> tell();
+  void reap(std::size_t most);
+  result<std::shared_ptr<job>> prepare(std::int64_t step, std::vector<step_metric> metrics);
+  result<bool> begin(std::int64_t step, std::vector<step_item> items,
+                     std::vector<step_metric> metrics, bool is_plain);
+  result<void> make_room(job& work);
+  result<pending<save_report>> start(std::shared_ptr<job> work, std::vector<step_item> items);
+  result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
+  result<save_report> finish_items(job& work);
+  result<save_report> conclude(job& work, result<save_report> saved);
+  result<void> verify_step(const std::string& name) const;
+  result<void> remove(const step_record& of);
+  result<std::vector<step_removal>> prune(const keep_policy& keep);
+  std::vector<step_removal> would_go(const keep_policy& keep) const;
+};
+
+/// One save that is under way.
+struct checkpoint_manager::state::job {
+  std::string name;
+  detail::step_mark mark{};
+  bool replaces = false;  ///< a step that a manager wrote
+  detail::leaf_copies copies{};
+  std::unique_ptr<publication> tree{};
+  std::optional<any_store> store{};  ///< of the step
+  std::vector<std::pair<std::string, pending<save_report>>> parts{};
+  std::vector<std::pair<std::string, std::string>> documents{};
+};
+
+}}  // namespace zarrpoint::v0
