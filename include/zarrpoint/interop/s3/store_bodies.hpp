@@ -255,7 +255,7 @@ struct s3_store::state {
     if (!kept) return kept.failure();
     if (!*kept)
       return error{errc::unsupported,
-                   client.name_of(place) +
+                   objects({}).describe(store_key::root()) +
                        ": the server ignores the conditions of a put, so that two saves at once "
                        "would mix; s3_options::single_writer saves there nevertheless"};
     has_conditions = true;
