@@ -4,7 +4,9 @@
 # Runs a portfile without vcpkg, which a test machine cannot download: what it calls is here in the
 # least form that installs the same files. Dependencies are those of the system.
 #
-#   cmake -DPORT_FOLDER=... -DINSTALLED=... -P install_port.cmake
+#   cmake -DPORT_FOLDER=... -DINSTALLED=... [-DARCHIVE=...] -P install_port.cmake
+#
+# ARCHIVE is what GitHub would send, for a port of the registry.
 cmake_minimum_required(VERSION 3.24)
 
 get_filename_component(PORT "${PORT_FOLDER}" NAME)
@@ -21,6 +23,16 @@ endmacro()
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+function(vcpkg_from_github)
+  parse("" "OUT_SOURCE_PATH;REPO;REF;SHA512;HEAD_REF" "" ${ARGN})
+  file(SHA512 "${ARCHIVE}" sum)
+  if(NOT sum STREQUAL arg_SHA512 OR NOT arg_REF STREQUAL "v${VERSION}")
+    message(FATAL_ERROR "${arg_REPO} ${arg_REF}: SHA512 is ${sum}, not ${arg_SHA512}")
+  endif()
+  file(ARCHIVE_EXTRACT INPUT "${ARCHIVE}" DESTINATION "${INSTALLED}-source")
+  set(${arg_OUT_SOURCE_PATH} "${INSTALLED}-source/zarrpoint" PARENT_SCOPE)
 endfunction()
 
 function(vcpkg_cmake_configure)
@@ -65,5 +77,7 @@ function(vcpkg_install_copyright)
 endfunction()
 
 # Each port begins with an empty folder.
-file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}" "${_build}")
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}" "${_build}" "${INSTALLED}-source")
+file(READ "${PORT_FOLDER}/vcpkg.json" VERSION)
+string(JSON VERSION GET "${VERSION}" version-semver)
 include("${PORT_FOLDER}/portfile.cmake")
