@@ -229,7 +229,7 @@ class Usage(Case):
     def test_help_and_version(self):
         self.assertRegex(self.text("--version"), r"^zarrpoint \d+\.\d+\.\d+\n$")
         said = self.text("--help")
-        for command in ("inspect", "cat", "verify", "seal", "convert", "diff", "stats", "completion"):
+        for command in ("inspect", "cat", "verify", "seal", "convert", "delta", "apply", "squash", "diff", "stats", "completion"):
             self.assertIn(command, said)
             self.assertIn("--help", self.text(command, "--help"))
         self.assertIn("Exit status", said)
@@ -250,7 +250,7 @@ class Usage(Case):
             self.refused(*arguments)
 
     def test_a_mistyped_word_is_answered_with_the_nearest(self):
-        commands = "The commands are: inspect, cat, verify, seal, convert, diff, stats, completion\n"
+        commands = "The commands are: inspect, cat, verify, seal, convert, delta, apply, squash, diff, stats, completion\n"
         for words, answer in [
             (("inspcet", "."), '"inspcet" is not a command; the nearest is "inspect". ' + commands),
             (("--memory", "1G", "verfy", "."), '"verfy" is not a command; the nearest is "verify". ' + commands),

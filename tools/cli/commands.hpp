@@ -6,6 +6,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/error.hpp>
+#include <zarrpoint/delta/delta.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 
 #include "exit_status.hpp"
@@ -61,6 +62,24 @@ struct convert_arguments {
   bool overwrite = false;
 };
 exit_status run_convert(const convert_arguments& of, const zp::context& how);
+
+/// Of `delta` BASE NEW OUT, of `apply` and `squash` BASE DELTA... OUT.
+struct delta_arguments {
+  std::vector<std::string> paths{};
+  bool overwrite = false;
+};
+exit_status run_delta(const delta_arguments& of, const zp::context& how);
+exit_status run_apply(const delta_arguments& of, const zp::context& how);
+exit_status run_squash(const delta_arguments& of, const zp::context& how);
+
+/// Deltas, whose bases may have all codecs of the command.
+struct delta_of_all_codecs {
+  static constexpr std::string_view name = "delta";
+  static zp::result<zp::claim> sniff(const zp::place_look& at) {
+    return zp::delta::format::sniff(at);
+  }
+  static zp::result<zp::stored_place> open(const zp::place_look& at, const zp::place_use& use);
+};
 
 struct diff_arguments {
   std::string a, b;

@@ -18,17 +18,18 @@ _zarrpoint() {
   local command= word
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      inspect|cat|verify|seal|convert|diff|stats|completion) command=$word; break ;;
+      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|completion) command=$word; break ;;
     esac
   done
   local options="--help --memory --follow-links"
   case $command in
     "")
-      COMPREPLY=($(compgen -W "inspect cat verify seal convert diff stats completion --help --version --memory --follow-links" -- "$current"))
+      COMPREPLY=($(compgen -W "inspect cat verify seal convert delta apply squash diff stats completion --help --version --memory --follow-links" -- "$current"))
       return ;;
     inspect|verify) options+=" --json" ;;
     cat) options+=" --slice --raw --json --npy" ;;
     convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --max-file-size --ocdbt --zarr-format --overwrite" ;;
+    delta|apply|squash) options+=" --overwrite" ;;
     diff) options+=" --tolerance --json" ;;
     stats) options+=" --bins --json" ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
@@ -60,6 +61,9 @@ _zarrpoint() {
     'verify:compare everything with checksums, sizes and rules'
     'seal:accept attributes that were edited'
     'convert:write the same arrays in another format'
+    'delta:write what differs between two checkpoints'
+    'apply:write what a base and deltas mean'
+    'squash:make one delta of several'
     'diff:tell what differs'
     'stats:tell how the values are distributed'
     'completion:write a completion script'
@@ -83,6 +87,7 @@ _zarrpoint() {
         '*--only:glob:' '*--skip:glob:' '*--rename:from=to:' '--strings:where:(metadata skip)' '--max-file-size:size:' \
         '--ocdbt:database:(on off)' '--zarr-format:format:(2 3)' '--overwrite' \
         '--memory:size:' '--follow-links' '1:in:_files' '2:out:_files' ;;
+    delta|apply|squash) _arguments '--overwrite' '--memory:size:' '--follow-links' '*:path:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
     stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
@@ -93,7 +98,7 @@ if [ "$funcstack[1]" = _zarrpoint ]; then _zarrpoint "$@"; else compdef _zarrpoi
 
 constexpr std::string_view fish_script =
     R"(# fish completion for zarrpoint:  zarrpoint completion fish | source
-set -l commands inspect cat verify seal convert diff stats completion
+set -l commands inspect cat verify seal convert delta apply squash diff stats completion
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'
@@ -116,6 +121,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l max-file-size 
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l ocdbt -x -a 'on off'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l zarr-format -x -a '2 3'
 complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d 'replace what is there'
+complete -c zarrpoint -n '__fish_seen_subcommand_from delta apply squash' -l overwrite -d 'replace a checkpoint'
 complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
 complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'
 complete -c zarrpoint -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'

@@ -87,7 +87,8 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
   how.codecs = zp::all_codecs::table();
 #endif
   followed_links() = scope_of(links);
-  how.stores = zp::all_formats<zp::zip_inflate_scheme>().following(followed_links());
+  how.stores =
+      zp::all_formats<zp::zip_inflate_scheme, delta_of_all_codecs>().following(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));
@@ -121,6 +122,7 @@ struct command_line {
   verify_arguments verify;
   seal_arguments seal;
   convert_arguments convert;
+  delta_arguments delta;
   diff_arguments diff;
   stats_arguments stats;
   std::string shell;
@@ -143,6 +145,7 @@ struct command_line {
     add_verify();
     add_seal();
     add_convert();
+    add_delta();
     add_diff();
     add_stats();
     add_completion();
@@ -264,6 +267,27 @@ struct command_line {
     to->add_flag(
         "--overwrite", convert.overwrite,
         "Replace a whole checkpoint of the format that is written, or a file, in one step");
+  }
+  void add_delta() {
+    CLI::App* to = add("delta", "Write what differs between two checkpoints, to send or to keep",
+                       [this](const zp::context& how) { return run_delta(delta, how); });
+    to->add_option("PATHS", delta.paths, "What there is, what it becomes, what to write")
+        ->required()
+        ->expected(3)
+        ->type_name("BASE NEW OUT");
+    CLI::App* applied =
+        add("apply", "Write what a base and deltas that follow it mean, as a whole checkpoint",
+            [this](const zp::context& how) { return run_apply(delta, how); });
+    CLI::App* squashed = add("squash", "Make one delta of several that follow each other",
+                             [this](const zp::context& how) { return run_squash(delta, how); });
+    for (CLI::App* each : {applied, squashed})
+      each->add_option("PATHS", delta.paths, "BASE, the deltas in their order, what to write")
+          ->required()
+          ->expected(3, 10'000)
+          ->type_name("BASE DELTA... OUT");
+    for (CLI::App* each : {to, applied, squashed})
+      each->add_flag("--overwrite", delta.overwrite,
+                     "Replace a whole checkpoint at OUT, such as BASE, in one step");
   }
   void add_diff() {
     CLI::App* to = add("diff", "Tell what differs: names, dtypes, shapes, values",

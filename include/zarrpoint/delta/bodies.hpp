@@ -569,9 +569,11 @@ ZARRPOINT_INLINE result<claim> delta::format::sniff(const place_look& at) {
 }
 
 ZARRPOINT_INLINE result<stored_place> delta::format::open(const place_look& at,
-                                                          const place_use& use) {
+                                                          const place_use& use,
+                                                          const codec_table& codecs) {
   ZARRPOINT_CHECK(at.check_directory());
   context how;
+  how.codecs = codecs;
   how.limit.memory = static_cast<std::size_t>(std::min<std::uint64_t>(use.memory, SIZE_MAX));
   ZARRPOINT_TRY(opened, v0::detail::open_chain(location(at.place()), {}, how));
   return at.within(std::move(opened.store), {});

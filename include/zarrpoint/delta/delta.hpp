@@ -24,7 +24,12 @@ namespace delta {
 struct format {
   static constexpr std::string_view name = "delta";
   static result<claim> sniff(const place_look& at);
-  static result<stored_place> open(const place_look& at, const place_use& use);
+  static result<stored_place> open(const place_look& at, const place_use& use) {
+    return open(at, use, context().codecs);
+  }
+  /// The same of bases that may have other codecs than the default ones.
+  static result<stored_place> open(const place_look& at, const place_use& use,
+                                   const codec_table& codecs);
 
   location base;  ///< what is saved differs from it: a checkpoint of ours in Zarr v3, or a delta
   /// Where the delta says that the base lies, from the directory around the delta. Empty: as
