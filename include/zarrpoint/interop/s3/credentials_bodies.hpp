@@ -81,7 +81,7 @@ ZARRPOINT_INLINE query_list aws_profile(std::string_view asked) {
   return out;
 }
 
-ZARRPOINT_INLINE std::string value_of(const query_list& in, std::string_view name) {
+ZARRPOINT_INLINE std::string setting_of(const query_list& in, std::string_view name) {
   for (const auto& [key, value] : in) {
     if (key == name) return value;
   }
@@ -92,7 +92,7 @@ ZARRPOINT_INLINE std::string aws_region(std::string_view profile) {
   for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
     if (std::string value = environment_value(name); !value.empty()) return value;
   }
-  std::string value = value_of(aws_profile(profile), "region");
+  std::string value = setting_of(aws_profile(profile), "region");
   return value.empty() ? "us-east-1" : value;
 }
 
@@ -247,18 +247,18 @@ ZARRPOINT_INLINE result<std::string> output_of(const std::string& command) {
 
 ZARRPOINT_INLINE found_keys keys_of_profile(std::string_view asked) {
   const query_list profile = aws_profile(asked);
-  aws_credentials out{.access_key = value_of(profile, "aws_access_key_id"),
-                      .secret_key = value_of(profile, "aws_secret_access_key"),
-                      .session_token = value_of(profile, "aws_session_token")};
+  aws_credentials out{.access_key = setting_of(profile, "aws_access_key_id"),
+                      .secret_key = setting_of(profile, "aws_secret_access_key"),
+                      .session_token = setting_of(profile, "aws_session_token")};
   if (!out.access_key.empty() && !out.secret_key.empty()) return std::optional(std::move(out));
   const std::string name = printable(profile_name(asked), 100);
-  if (const std::string command = value_of(profile, "credential_process"); !command.empty()) {
+  if (const std::string command = setting_of(profile, "credential_process"); !command.empty()) {
     ZARRPOINT_TRY(text, output_of(command));
     ZARRPOINT_TRY(keys, parse_aws_keys(text, "credential_process of the profile " + name));
     return std::optional(std::move(keys));
   }
   for (const char* other : {"sso_session", "sso_start_url", "role_arn", "login_session"}) {
-    if (!value_of(profile, other).empty())
+    if (!setting_of(profile, other).empty())
       return error{errc::unsupported,
                    "the profile " + name + " signs in by " + other +
                        "; set `credential_process = aws configure export-credentials --profile " +
