@@ -4,9 +4,9 @@
 
 // HTTP by libcurl, and with it the schemes http:// and https://. Link libcurl (-lcurl).
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/store/remote/curl_schemes.hpp>
 #include <zarrpoint/store/remote/curl_transport.hpp>
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/remote/bodies.hpp>
-#include <zarrpoint/store/remote/client_bodies.hpp>
+#include <zarrpoint/store/remote/store_bodies.hpp>
 #endif

@@ -7,6 +7,7 @@
 #include <zarrpoint/store/remote/http_client.hpp>
 #include <zarrpoint/store/remote/http_store.hpp>
 #include <zarrpoint/store/remote/transport.hpp>
+#include <zarrpoint/store/remote/web_schemes.hpp>
 #include <zarrpoint/store/remote/web_url.hpp>
 
 #if ZARRPOINT_BODIES

@@ -105,8 +105,6 @@ result<bool> has_root_document(const Store& store, const store_key& at) {
   return false;
 }
 
-/// The root of the hierarchy in an archive: its own, or that of the one directory in it, when it
-/// was made from outside the directory.
 ZARRPOINT_INLINE result<store_key> zip_root(const zip_store& archive) {
   const store_key root = store_key::root();
   ZARRPOINT_TRY(at_root, has_root_document(archive, root));
@@ -905,8 +903,41 @@ ZARRPOINT_INLINE place_look::place_look(std::string path, link_scope links)
   }
 }
 
+ZARRPOINT_INLINE place_look::place_look(std::string path, stored_place at,
+                                        std::unique_ptr<blob> file)
+    : path_(std::move(path)), place_(path_) {
+  if (file == nullptr) {
+    directory_ = at.key.is_root() ? at.store : any_store(prefix_store(at.store, at.key));
+    return;
+  }
+  head_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), 264)));
+  is_file_ = file->read(0, std::as_writable_bytes(std::span(head_))).has_value();
+  file_ = std::move(at);
+}
+
+ZARRPOINT_INLINE result<stored_place> place_look::file_place() const {
+  if (file_) return *file_;
+  const std::size_t slash = place_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : place_.substr(0, slash + 1);
+  ZARRPOINT_TRY(key, store_key::parse(place_.substr(slash + 1)));  // npos + 1 == 0
+  ZARRPOINT_TRY(store, file_store::open(folder, {.read_only = true, .follow_links = links_}));
+  return stored_place{std::move(store), std::move(key)};
+}
+
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> place_look::open_file() const {
+  if (file_) {
+    ZARRPOINT_TRY(opened, file_->store.open(file_->key));
+    if (opened == nullptr) return error{errc::not_found, path_ + " does not exist"};
+    return std::move(opened);
+  }
   return detail::open_file(is_file_ ? place_ : path_);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> place_look::open_beside(
+    const std::string& name) const {
+  if (!file_) return detail::open_file(place_.substr(0, place_.rfind('/') + 1) + name);
+  ZARRPOINT_TRY(key, file_->key.parent().child(name));
+  return file_->store.open(key);
 }
 
 ZARRPOINT_INLINE result<void> place_look::check_directory() const {
@@ -941,15 +972,20 @@ inline result<stored_place> open_look(const format_entry& format, const place_lo
 }
 
 ZARRPOINT_INLINE result<std::optional<stored_place>> find_by_formats(
-    std::span<const format_entry> formats, const std::string& path, const place_use& use) {
-  const place_look at(path, use.links);
+    std::span<const format_entry> formats, const place_look& at, const place_use& use) {
+  const std::string& path = at.path();
   // What lies behind a directory is a key, or the directory is not on the way to it.
   if (!at.is_file() && !store_key::parse(at.rest())) return std::optional<stored_place>();
   claim most = claim::none;
   const format_entry* chosen = nullptr;
   const format_entry* other = nullptr;
   for (const format_entry& format : formats) {
-    ZARRPOINT_TRY(claimed, format.sniff(at));
+    const auto sniffed = format.sniff(at);
+    // What is known by a listing alone is not found where there is none, as on a web server.
+    const bool needs_list = !sniffed && sniffed.failure().code == errc::unsupported &&
+                            at.is_directory() && !at.directory().can_list();
+    if (!sniffed && !needs_list) return sniffed.failure();
+    const claim claimed = needs_list ? claim::none : *sniffed;
     if (claimed == claim::none || claimed < most) continue;
     other = claimed == most ? chosen : nullptr;
     chosen = &format;

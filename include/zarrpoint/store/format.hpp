@@ -24,6 +24,9 @@ class place_look {
  public:
   /// The look at `path`. What cannot be opened counts as not there.
   explicit place_look(std::string path, link_scope links = link_scope::none);
+  /// The look at what lies in a store at `at`, which people call `path`: the file `file`, or, where
+  /// that is null, a directory.
+  place_look(std::string path, stored_place at, std::unique_ptr<blob> file);
 
   const std::string& path() const noexcept { return path_; }    ///< the one asked for
   const std::string& place() const noexcept { return place_; }  ///< what is there; or empty
@@ -37,6 +40,10 @@ class place_look {
   std::string_view head() const noexcept { return head_; }
   /// The file once more. Errors: `not_found`, `io`.
   result<std::unique_ptr<blob>> open_file() const;
+  /// Another file of the same directory: a null pointer, or `not_found`, where there is none.
+  result<std::unique_ptr<blob>> open_beside(const std::string& name) const;
+  /// What the file lies in, as a store, and its name there. Errors: those of opening that.
+  result<stored_place> file_place() const;
 
   /// Errors, if no directory lies on the way to the path: `not_found`, `io`.
   result<void> check_directory() const;
@@ -55,6 +62,7 @@ class place_look {
   link_scope links_;
   bool is_file_ = false;
   std::optional<any_store> directory_;
+  std::optional<stored_place> file_;  ///< where it is not one of the file system
 };
 
 /// A format that can be read, as a type:
@@ -81,7 +89,7 @@ struct format_entry {
 /// Opens what a path holds, by the format that claims it most; nothing if none does. Errors:
 /// `invalid_argument` if two claim it as much; those of the format.
 result<std::optional<stored_place>> find_by_formats(std::span<const format_entry> formats,
-                                                    const std::string& path, const place_use& use);
+                                                    const place_look& at, const place_use& use);
 
 /// Opens what a URL names, by the format that its scheme chose.
 result<stored_place> open_by_format(const format_entry& format, const url& at,
@@ -102,16 +110,35 @@ template <class... Fs>
 struct format_list {
   static constexpr std::array<format_entry, sizeof...(Fs)> entries{format_entry_of<Fs>...};
   static result<std::optional<stored_place>> find(const std::string& path, const place_use& use) {
-    return find_by_formats(entries, path, use);
+    return find_by_formats(entries, place_look(path, use.links), use);
   }
   static constexpr path_rules rules{&find, &name_format};
+};
+
+/// Those of a registry; a scheme that has `open_among` opens what it has by these formats.
+template <class Stores, class Formats>
+struct entries_among;
+template <class... Ss, class Formats>
+struct entries_among<store_registry<Ss...>, Formats> {
+  template <class S>
+  static result<stored_place> open(const url& at, const place_use& use) {
+    if constexpr (requires { S::open_among(at, use, std::span<const format_entry>()); }) {
+      return S::open_among(at, use, Formats::entries);
+    } else {
+      return S::open(at, use);
+    }
+  }
+  static constexpr std::array<store_entry, sizeof...(Ss)> entries{
+      store_entry{Ss::name, &open<Ss>}...};
 };
 
 /// The schemes and the formats among some types; of one name the last.
 template <class Stores, class Formats, class... Rest>
 struct stores_and_formats {
   using chosen = typename decltype(list_as<format_list>(Formats{}))::type;
-  static constexpr store_table table() { return store_table(Stores::entries, &chosen::rules); }
+  static constexpr store_table table() {
+    return store_table(entries_among<Stores, chosen>::entries, &chosen::rules);
+  }
 };
 template <class Stores, class Formats, store_scheme T, class... Rest>
 struct stores_and_formats<Stores, Formats, T, Rest...>

@@ -43,6 +43,10 @@ result<stored_place> directory_place(const std::string& path, const place_use& u
 
 namespace detail {
 
+/// The root of the hierarchy in an archive: its own, or that of the one directory in it, when it
+/// was made from outside the directory.
+result<store_key> zip_root(const zip_store& archive);
+
 /// The zip file at `path`, as what it holds: to read, the directory in it where all of it lies in
 /// one; `x.zip/a` is what lies at `a` in `x.zip`. Errors: those of `zip_store::open`;
 /// `invalid_argument` for what follows the file and is not a key, and to write into a zip file.

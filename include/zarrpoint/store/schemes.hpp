@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/url.hpp>
@@ -20,6 +21,9 @@ struct stored_place {
   any_store store;
   store_key key;
   std::string format{};  ///< that holds it, as people call it; empty for Zarr itself
+  /// What loads from it run on, where threads wait for a server; it lives on. Null: as the context
+  /// says.
+  const any_executor* executor = nullptr;
 };
 
 /// What a place is opened for.

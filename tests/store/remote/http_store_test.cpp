@@ -22,6 +22,7 @@ struct served {
 
   served() {
     how.first_bytes = 100;
+    how.kept_blocks = 0;
     state().objects["/top/a"] = {fake_web::some_bytes(1000)};
     state().objects["/top/a%20b/c"] = {fake_web::some_bytes(40, 2)};
     state().objects["/top/none"] = {""};
@@ -180,6 +181,27 @@ TEST_CASE("http_store: ranges that lie near each other are one request") {
   CHECK(opened->read(outside).failure().code == errc::out_of_range);
 }
 
+TEST_CASE("http_store: small reads one after the other are few requests, apart they are not") {
+  served at;
+  at.how.kept_blocks = 4;
+  std::string& bytes = at.state().objects["/top/a"].bytes;
+  bytes = fake_web::some_bytes(3 << 20);
+  const auto opened = at.open();
+  std::size_t before = at.state().requests.size();
+  for (std::size_t i = 0; i < 1000; ++i)
+    CHECK(read(*opened, 1000 + 2500 * i, 2000).value() == bytes.substr(1000 + 2500 * i, 2000));
+  CHECK(at.state().requests.size() - before <= 7);  // the first, those at the edges of blocks
+  before = at.state().requests.size();
+  const auto other = at.open();
+  for (std::size_t i = 0; i < 10; ++i) CHECK(read(*other, 300'000 * i, 200).has_value());
+  CHECK(at.state().requests.size() - before == 11);
+  at.how.kept_blocks = 0;
+  const auto none = at.open();
+  before = at.state().requests.size();
+  for (std::size_t i = 0; i < 10; ++i) CHECK(read(*none, 1000 + 250 * i, 200).has_value());
+  CHECK(at.state().requests.size() - before == 10);
+}
+
 /// ZARRPOINT_TEST_SCHEDULES=10000 for more.
 unsigned schedules() {
   const char* text = std::getenv("ZARRPOINT_TEST_SCHEDULES");
@@ -197,6 +219,7 @@ TEST_CASE("http_store: whatever fails, the bytes are right or the error has a na
     at.how.retry.budget = 20;
     at.how.first_bytes = 1 + below(1200);
     at.how.joined_gap = below(100);
+    at.how.kept_blocks = below(3);
     at.state().sends_etag = below(4) != 0;
     std::vector<std::string> versions{at.state().objects["/top/a"].bytes};
     const bool may_lie = below(3) == 0;

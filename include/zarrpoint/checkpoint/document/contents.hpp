@@ -83,6 +83,7 @@ struct checkpoint_contents {
   bool is_told = false;     ///< by consolidated metadata, which were not compared with anything
   bool is_sealed = false;   ///< ours: there is a checksum of the root's attributes
   std::string container{};  ///< the format that holds it, if that is not Zarr's own
+  const any_executor* executor = nullptr;  ///< see `stored_place::executor`
 
   bool is_ours() const noexcept { return !id.empty(); }
 

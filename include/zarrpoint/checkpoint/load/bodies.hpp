@@ -129,7 +129,9 @@ struct checkpoint_state final : read_origin {
         name(where.name()),
         store(std::move(opened)),
         how(with_scratch(with)),
-        contents(std::move(found)) {}
+        contents(std::move(found)) {
+    if (contents.executor != nullptr) how.executor = *contents.executor;
+  }
 
   /// Says of what is missing or has changed since the checkpoint was opened that a save has
   /// replaced it, if that is so.
@@ -186,6 +188,7 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, c
     if (!contents)
       return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
     contents->container = std::move(place.format);
+    contents->executor = place.executor;
     return checkpoint(detail::make_counted<const detail::checkpoint_state>(
         where, std::move(store), how, *std::move(contents)));
   };

@@ -183,7 +183,9 @@ ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const proce
   load_options storage = options.storage;
   // Which tensors a rule lets be cast, their requests have been checked for.
   for (const load_rule& rule : storage.rules) storage.cast = storage.cast || rule.cast.has_value();
-  return load_job{std::move(store), where.name(), std::move(storage), group.how};
+  context how = group.how;
+  if (place->executor != nullptr) how.executor = *place->executor;
+  return load_job{std::move(store), where.name(), std::move(storage), std::move(how)};
 }
 
 /// What all processes have in common, by the strategy that the checkpoint or the caller names.

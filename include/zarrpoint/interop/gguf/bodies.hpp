@@ -641,9 +641,7 @@ ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const p
   const std::size_t slash = at.place().rfind('/') + 1;  // npos + 1 == 0
   ZARRPOINT_TRY(opened, tensor_store::open(
                             std::move(file), std::string_view(at.place()).substr(slash),
-                            [&](const std::string& other) {
-                              return v0::detail::open_file(at.place().substr(0, slash) + other);
-                            },
+                            [&](const std::string& other) { return at.open_beside(other); },
                             header_limits{}.within(use.memory)));
   std::string called = "GGUF " + std::to_string(opened.header().version);
   return at.within(std::move(opened), std::move(called));

@@ -617,11 +617,7 @@ ZARRPOINT_INLINE result<stored_place> index_at(const place_look& at, const char*
     ZARRPOINT_TRY(key, store_key::parse(name));
     return stored_place{at.directory(), std::move(key)};
   }
-  const std::size_t slash = at.place().rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : at.place().substr(0, slash + 1);
-  ZARRPOINT_TRY(key, store_key::parse(at.place().substr(slash + 1)));  // npos + 1 == 0
-  ZARRPOINT_TRY(store, file_store::open(folder, {.read_only = true, .follow_links = at.links()}));
-  return stored_place{std::move(store), std::move(key)};
+  return at.file_place();
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -6,6 +6,7 @@
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/remote/http_client.hpp>
 
+#include <mutex>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
@@ -23,6 +24,9 @@ struct http_store_options {
   std::size_t first_bytes = std::size_t{64} << 10;
   /// Ranges of one read that lie no further apart are one request.
   std::size_t joined_gap = std::size_t{32} << 10;
+  /// Small reads that follow each other closely, as of the many small tensors of one file, get what
+  /// lies around them by one request of 1 MiB. So many are kept of an open object; 0 for none.
+  unsigned kept_blocks = 16;
 };
 
 /// Objects of a server of HTTP, by their keys beneath a URL: to read, without a listing. A query of
@@ -50,6 +54,9 @@ class http_store {
   /// directory: it redirects to the same name with a slash at its end.
   result<std::unique_ptr<blob>> open_address() const;
 
+  /// Gives an object that was opened to the next that opens its key: one request less.
+  void hand_on(const store_key& key, std::unique_ptr<blob> opened) const;
+
   /// The URL of a key, without credentials and query.
   std::string describe(const store_key& key) const;
 
@@ -69,7 +76,15 @@ class http_store {
                                                const web_url& at);
   web_url url_of(const store_key& key) const;
 
+  /// See `hand_on`.
+  struct handed_on {
+    std::mutex mutex;
+    std::string key;
+    std::unique_ptr<blob> opened;
+  };
+
   std::shared_ptr<const state> state_;
+  std::shared_ptr<handed_on> next_ = detail::make_counted<handed_on>();
 };
 
 }}  // namespace zarrpoint::v0

@@ -5,11 +5,16 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
+#include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/remote/http_store.hpp>
+#include <zarrpoint/store/remote/web_schemes.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -68,6 +73,10 @@ class http_store::object final : public blob {
       offset += known;
       into = into.subspan(known);
     }
+    if (!into.empty() && into.size() <= shared_->how.joined_gap) {
+      ZARRPOINT_TRY(done, read_near(offset, into));
+      if (done) return {};
+    }
     while (!into.empty()) {
       // Each part has its own time and its own retries. A read of all is one, for a server that
       // knows no ranges.
@@ -117,6 +126,51 @@ class http_store::object final : public blob {
  private:
   static constexpr std::size_t largest_part = std::size_t{64} << 20;
   static constexpr std::size_t largest_joined = std::size_t{1} << 20;
+  static constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
+
+  /// Bytes around small reads: fetched by the first that wants them.
+  struct kept_block {
+    explicit kept_block(std::uint64_t at) : index(at) {}
+    std::uint64_t index;
+    std::mutex mutex;
+    std::vector<std::byte> bytes;
+  };
+
+  /// The block for a small read, if there is one, or if it lies close to the small read before.
+  std::shared_ptr<kept_block> block_for(std::uint64_t offset, std::size_t size) const {
+    const std::uint64_t index = offset / block_bytes;
+    if (shared_->how.kept_blocks == 0 || (offset + size - 1) / block_bytes != index) return {};
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t before = std::exchange(small_before_, offset);
+    const auto found = std::find_if(blocks_.begin(), blocks_.end(),
+                                    [&](const auto& one) { return one->index == index; });
+    if (found != blocks_.end()) {
+      std::rotate(found, found + 1, blocks_.end());
+      return blocks_.back();
+    }
+    const std::uint64_t gap = offset > before ? offset - before : before - offset;
+    if (gap > 4 * std::uint64_t{shared_->how.joined_gap}) return {};
+    if (blocks_.size() >= shared_->how.kept_blocks) blocks_.erase(blocks_.begin());
+    blocks_.push_back(detail::make_counted<kept_block>(index));
+    return blocks_.back();
+  }
+
+  /// False: read it by itself.
+  result<bool> read_near(std::uint64_t offset, mutable_bytes into) const {
+    const std::shared_ptr<kept_block> of = block_for(offset, into.size());
+    if (of == nullptr) return false;
+    const std::uint64_t begin = of->index * block_bytes;
+    const std::lock_guard lock(of->mutex);
+    if (of->bytes.empty()) {
+      std::vector<std::byte> bytes(
+          static_cast<std::size_t>(std::min(block_bytes, object_.size - begin)));
+      ZARRPOINT_CHECK(read_part(begin, bytes));
+      of->bytes = std::move(bytes);
+    }
+    std::copy_n(of->bytes.begin() + static_cast<std::ptrdiff_t>(offset - begin), into.size(),
+                into.begin());
+    return true;
+  }
 
   http_request request_of(const web_url& target, mutable_bytes into) const {
     http_request out{.url = target.str(), .into = into};
@@ -179,6 +233,8 @@ class http_store::object final : public blob {
   std::vector<std::byte> first_{};
   mutable std::mutex mutex_{};
   mutable web_url target_{};
+  mutable std::vector<std::shared_ptr<kept_block>> blocks_{};  ///< the one used last at the end
+  mutable std::uint64_t small_before_ = UINT64_MAX / 2;
   mutable std::atomic<bool> is_directory_ = false;
 };
 
@@ -229,7 +285,18 @@ ZARRPOINT_INLINE web_url http_store::url_of(const store_key& key) const {
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open(const store_key& key) const {
   if (key.is_root()) return std::unique_ptr<blob>();  // a place, and never an object
+  {
+    const std::lock_guard lock(next_->mutex);
+    if (next_->opened != nullptr && next_->key == key.str()) return std::move(next_->opened);
+  }
   return open_at(state_, url_of(key));
+}
+
+ZARRPOINT_INLINE void http_store::hand_on(const store_key& key,
+                                          std::unique_ptr<blob> opened) const {
+  const std::lock_guard lock(next_->mutex);
+  next_->key = key.str();
+  next_->opened = std::move(opened);
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_address() const {
@@ -240,10 +307,120 @@ ZARRPOINT_INLINE std::string http_store::describe(const store_key& key) const {
   return url_of(key).shown();
 }
 
+// --------------------------------------------------------------------------------- web_schemes.hpp
+
+ZARRPOINT_INLINE const any_executor& remote_executor() {
+  static const thread_pool pool(32);
+  static const any_executor handle = pool.executor();
+  return handle;
+}
+
+namespace detail {
+
+/// Where a URL is cut to see what it names.
+struct web_place {
+  std::string address;    ///< of a file or a directory, with its query
+  std::string shown;      ///< the same for people
+  std::string directory;  ///< that it lies in, with the query
+  std::string name;       ///< its own, decoded
+  std::string rest;       ///< a key within a zip file
+  bool is_directory = false;
+};
+
+ZARRPOINT_INLINE web_place cut_address(web_url at) {
+  web_place out;
+  if (const std::size_t zip = at.path.find(".zip/"); zip != at.path.npos) {
+    out.rest = percent_decode(at.path.substr(zip + 5)).value_or(at.path.substr(zip + 5));
+    at.path.resize(zip + 4);
+  }
+  out.is_directory = at.path.ends_with('/');
+  const auto whole = [&at] {
+    std::string text = at.str();
+    if (!at.user.empty()) text.insert(at.scheme.size() + 3, at.user + '@');
+    return text;
+  };
+  out.address = whole();
+  out.shown = at.shown();
+  const std::size_t slash = at.path.rfind('/');
+  out.name = percent_decode(at.path.substr(slash + 1)).value_or(std::string());
+  at.path.resize(slash + 1);
+  out.directory = whole();
+  return out;
+}
+
+ZARRPOINT_INLINE result<stored_place> web_zip(std::unique_ptr<blob> file, const std::string& rest,
+                                              const place_use& use) {
+  zip_store_options within;
+  within.directory_bytes =
+      std::min(within.directory_bytes, use.memory / 4 + (std::uint64_t{16} << 10));
+  ZARRPOINT_TRY(archive, zip_store::open(std::move(file), within));
+  auto root = rest.empty() ? zip_root(archive) : store_key::parse(rest);
+  if (!root) return std::move(root).failure();
+  return stored_place{std::move(archive), *std::move(root)};
+}
+
+ZARRPOINT_INLINE result<stored_place> open_web_place(
+    const url& at, const place_use& use, http_store_options how,
+    const std::pair<any_transport, std::span<const format_entry>>& by) {
+  ZARRPOINT_TRY(parsed, web_url::parse(at.str()));
+  const web_place place = cut_address(parsed);
+  if (use.write)
+    return error{errc::unsupported,
+                 "write " + place.shown +
+                     ": servers of HTTP are only read; save to a directory and copy that there"};
+  const std::span<const format_entry> formats = by.second;
+  ZARRPOINT_TRY(store, http_store::open(place.address, by.first, how));
+  const bool has_extension =
+      place.name.find('.') != std::string::npos && !place.name.ends_with(".zarr");
+  if (!place.is_directory && (has_extension || !formats.empty())) {
+    ZARRPOINT_TRY(file, store.open_address());
+    if (file != nullptr) {
+      std::array<std::byte, 4> mark{};
+      const bool is_zip = file->size() >= mark.size() && file->read(0, mark) &&
+                          as_text(bytes_view(mark)) == "PK\x03\x04";
+      if (!formats.empty()) {
+        ZARRPOINT_TRY(above, http_store::open(place.directory, by.first, how));
+        ZARRPOINT_TRY(name, store_key::parse(place.name).at(place.shown));
+        const place_look look(place.shown, {std::move(above), std::move(name)}, std::move(file));
+        ZARRPOINT_TRY(found, find_by_formats(formats, look, use));
+        if (found) return *std::move(found);
+        ZARRPOINT_TRY(again, look.open_file());
+        file = std::move(again);
+      }
+      if (is_zip) return web_zip(std::move(file), place.rest, use);
+      return error{errc::unsupported, "open " + place.shown +
+                                          ": it is a file, and neither a zip file nor one of a "
+                                          "format of context::stores (formats<...>() adds one)"};
+    }
+  }
+  for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
+    ZARRPOINT_TRY(key, store_key::parse(name));
+    ZARRPOINT_TRY(document, store.open(key));
+    if (document != nullptr) {
+      store.hand_on(key, std::move(document));
+      return stored_place{std::move(store), store_key::root()};
+    }
+    if (name != "zarr.json" || formats.empty()) continue;
+    const place_look look(place.shown, {store, store_key::root()}, nullptr);
+    ZARRPOINT_TRY(found, find_by_formats(formats, look, use));
+    if (found) return *std::move(found);
+  }
+  return error{errc::not_found, place.shown +
+                                    ": there is no checkpoint, neither a file nor a "
+                                    "directory with a zarr.json, .zgroup or .zarray"};
+}
+
+}  // namespace detail
+
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/core/bodies.hpp>
 #include <zarrpoint/core/checksum/bodies.hpp>
+#include <zarrpoint/exec/bodies.hpp>
 #include <zarrpoint/store/base/bodies.hpp>
+#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/remote/bodies.hpp>
+#include <zarrpoint/store/remote/client_bodies.hpp>
+#include <zarrpoint/store/zip/read_bodies.hpp>
 #endif

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The first program of docs/remote.md: what a URL holds.
+
+#include <zarrpoint/curl.hpp>
+#include <zarrpoint/formats.hpp>
+#include <zarrpoint/zarrpoint.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace zp = zarrpoint;
+
+// With the token of a service, and a certificate of the house.
+struct hub_access {
+  static zp::curl_transport transport() {
+    static const zp::curl_transport shared({.ca_file = "/etc/ssl/certs/house.pem"});
+    return shared;
+  }
+  static zp::http_store_options options() {
+    const char* token = std::getenv("HF_TOKEN");
+    if (token == nullptr) return {};
+    return {.headers = {{"Authorization", std::string("Bearer ") + token}}};
+  }
+};
+using hub_scheme = zp::https_scheme_by<hub_access>;
+static_assert(zp::store_scheme<hub_scheme>);
+
+int main(int argc, char** argv) {
+  if (argc < 2) return std::puts("remote_curl URL [URL of a directory]"), 0;
+  const auto stores = zp::all_formats<zp::http_scheme, zp::https_scheme>();
+  const auto model = zp::open(argv[1], {.stores = stores}).value();
+  for (const std::string& name : model.names()) std::printf("%s\n", name.c_str());
+  if (argc < 3) return 0;
+  const auto store = zp::http_store::open(argv[2], zp::curl_transport()).value();
+  const auto same = zp::open(store).value();
+  return same.names() == model.names() ? 0 : 1;
+}

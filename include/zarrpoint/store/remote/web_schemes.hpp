@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/store/format.hpp>
+#include <zarrpoint/store/remote/http_store.hpp>
+
+#include <concepts>
+
+namespace zarrpoint { inline namespace v0 {
+
+/// Threads that wait for servers, 32 of them, for all of the process: what loads from stores over a
+/// network run on, so that so many requests are under way. They start at the first call.
+const any_executor& remote_executor();
+
+/// Gives the transport of a scheme: a type with a static function `transport`. It may have others:
+/// `options` gives the `http_store_options`, and `executor`, in place of `remote_executor`, a
+/// pointer to what loads run on, or null for that of the context.
+template <class T>
+concept web_access = requires {
+  { T::transport() } -> std::convertible_to<any_transport>;
+};
+
+namespace detail {
+
+/// What a URL of http or https names: a hierarchy of Zarr in a zip file or a directory, or what one
+/// of these formats reads.
+result<stored_place> open_web_place(
+    const url& at, const place_use& use, http_store_options how,
+    const std::pair<any_transport, std::span<const format_entry>>& by);
+
+template <web_access By>
+http_store_options web_options() {
+  if constexpr (requires { By::options(); }) {
+    return By::options();
+  } else {
+    return {};
+  }
+}
+
+template <web_access By>
+struct web_scheme {
+  static result<stored_place> open(const url& at, const place_use& use) {
+    return open_among(at, use, {});
+  }
+  static result<stored_place> open_among(const url& at, const place_use& use,
+                                         std::span<const format_entry> formats) {
+    auto place =
+        open_web_place(at, use, web_options<By>(), {any_transport(By::transport()), formats});
+    if constexpr (requires { By::executor(); }) {
+      if (place) place->executor = By::executor();
+    } else {
+      if (place) place->executor = &remote_executor();
+    }
+    return place;
+  }
+};
+
+}  // namespace detail
+
+/// `http://` by the transport of `By`: what is read by ranges, and never written. A name that ends
+/// with a slash, or has no extension, is a directory if it is not a file of a format.
+template <web_access By>
+struct http_scheme_by : detail::web_scheme<By> {
+  static constexpr std::string_view name = "http";
+};
+
+/// `https://`, in the same way.
+template <web_access By>
+struct https_scheme_by : detail::web_scheme<By> {
+  static constexpr std::string_view name = "https";
+};
+
+}}  // namespace zarrpoint::v0
