@@ -41,6 +41,8 @@ TEST_CASE("selection: what makes no sense is refused, whatever the numbers") {
   };
   CHECK(code({{0}, {1}, {1}}, {4, 4}) == errc::invalid_argument);
   CHECK(code({{0, 0}, {1}, {1}}, {4}) == errc::invalid_argument);
+  CHECK(zp::selection({0}, {1}, {1}).check({4, 4}).failure().message ==
+        "the selection has rank 1, the array has shape [4, 4]");
   CHECK(code({{0}, {1}, {1, 1}}, {4}) == errc::invalid_argument);
   CHECK(code({{-1}, {1}, {1}}, {4}) == errc::invalid_argument);
   CHECK(code({{0}, {-1}, {1}}, {4}) == errc::invalid_argument);

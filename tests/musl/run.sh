@@ -4,15 +4,18 @@
 # The library and the command on musl and libc++, as static programs: Debian has no C++ library for musl, PyPI's ziglang
 # has one, with clang. The compression libraries are built from Debian's sources.
 #
-#   bash tests/musl/run.sh PYTHON FOLDER        PYTHON is one that has ziglang; FOLDER gets what is built
+#   bash tests/musl/run.sh PYTHON FOLDER [command] [aarch64]
 #
-# For x86-64 the command is built and run, for aarch64 a program that saves and loads, which qemu-user runs.
+# PYTHON is one that has ziglang; FOLDER gets what is built. The command is for x86-64. For aarch64 it is a program that
+# saves and loads, which qemu-user runs. FLAGS are those of the command's compiler, by default -O2.
 set -eu
 cd "$(dirname "$0")/../.."
 . tools/debian.sh
 python=$(realpath -s "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
+shift 2
+parts=${*:-command aarch64}
 export ZIG_GLOBAL_CACHE_DIR=$folder/zig ZIG_LOCAL_CACHE_DIR=$folder/zig # or it writes into the home
 
 need_packages cmake ninja-build pkg-config libcli11-dev qemu-user
@@ -61,33 +64,39 @@ others() {
   cp -r /usr/include/CLI "$prefix/include"
 }
 
-# program  A program that saves and loads, whole.
-program() {
-  "$prefix/bin/c++" -static -std=c++20 -O1 -Iinclude -I"$prefix/include" test_package/test_package.cpp \
-    -L"$prefix/lib" -lzstd -o "$prefix/program"
+# prepare MACHINE  Its compilers and zstd.
+prepare() {
+  prefix=$folder/$1
+  [ -f "$prefix/lib/libzstd.a" ] || { tools "$1-linux-musl" && zstd; }
 }
 
-for machine in x86_64 aarch64; do
-  prefix=$folder/$machine
-  [ -f "$prefix/lib/libzstd.a" ] || { tools $machine-linux-musl && zstd; }
-done
-prefix=$folder/aarch64
-program && qemu-aarch64 "$prefix/program"
-echo "a program for aarch64 and musl saves and loads"
+command() {
+  local command
+  prepare x86_64
+  [ -f "$prefix/lib/liblzma.a" ] || others
+  PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig cmake -S . -B "$prefix/build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux \
+    -DCMAKE_CXX_COMPILER="$prefix/bin/c++" -DCMAKE_AR="$prefix/bin/ar" -DCMAKE_RANLIB="$prefix/bin/ranlib" \
+    -DCMAKE_CXX_FLAGS="${FLAGS:--O2}" -DCMAKE_FIND_ROOT_PATH="$prefix" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
+    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DZARRPOINT_BUILD_TESTS=OFF -DZARRPOINT_BUILD_EXAMPLES=OFF \
+    -DZARRPOINT_BUILD_BENCHMARKS=OFF -DZARRPOINT_TEST_UNITY=ON \
+    -DCMAKE_PROJECT_zarrpoint_INCLUDE="$PWD/tools/cmake/zarrpoint-static.cmake"
+  cmake --build "$prefix/build" -j "${JOBS:-$(nproc)}" --target zarrpoint_cli
+  command=$prefix/build/tools/cli/zarrpoint
+  if LC_ALL=C readelf -d "$command" | grep NEEDED; then echo "the command is not static" && exit 1; fi
+  rm -rf "$prefix/tried" && mkdir "$prefix/tried"
+  "$command" convert tests/golden/zip/zarr-python-v3.zip "$prefix/tried/a" --to zarr3
+  "$command" verify "$prefix/tried/a"
+  "$command" convert "$prefix/tried/a" "$prefix/tried/a.npz"
+  "$command" inspect "$prefix/tried/a.npz"
+  echo "$command: $(($(stat -c %s "$command") / 1024)) KiB"
+}
 
-prefix=$folder/x86_64
-[ -f "$prefix/lib/liblzma.a" ] || others
-PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig cmake -S . -B "$prefix/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_CXX_COMPILER="$prefix/bin/c++" -DCMAKE_AR="$prefix/bin/ar" -DCMAKE_RANLIB="$prefix/bin/ranlib" \
-  -DCMAKE_FIND_ROOT_PATH="$prefix" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY \
-  -DZARRPOINT_BUILD_TESTS=OFF -DZARRPOINT_BUILD_EXAMPLES=OFF -DZARRPOINT_BUILD_BENCHMARKS=OFF -DZARRPOINT_TEST_UNITY=ON \
-  -DCMAKE_PROJECT_zarrpoint_INCLUDE="$PWD/tools/cmake/zarrpoint-static.cmake"
-cmake --build "$prefix/build" -j "${JOBS:-$(nproc)}" --target zarrpoint_cli
-command=$prefix/build/tools/cli/zarrpoint
-if LC_ALL=C readelf -d "$command" | grep NEEDED; then echo "the command is not static" && exit 1; fi
-rm -rf "$prefix/tried" && mkdir "$prefix/tried"
-"$command" convert tests/golden/zip/zarr-python-v3.zip "$prefix/tried/a" --to zarr3
-"$command" verify "$prefix/tried/a"
-"$command" convert "$prefix/tried/a" "$prefix/tried/a.npz"
-"$command" inspect "$prefix/tried/a.npz"
-echo "$command: $(($(stat -c %s "$command") / 1024)) KiB"
+aarch64() {
+  prepare aarch64
+  "$prefix/bin/c++" -static -std=c++20 -O1 -Iinclude -I"$prefix/include" test_package/test_package.cpp -L"$prefix/lib" -lzstd \
+    -o "$prefix/program"
+  qemu-aarch64 "$prefix/program"
+  echo "a program for aarch64 and musl saves and loads"
+}
+
+for part in $parts; do "$part"; done
