@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Checkpoints in S3 and in stores that speak as it does (docs/remote.md). A transport is needed:
+// Checkpoints in S3 and in stores that speak as it does (docs/s3.md). A transport is needed:
 // that of curl.hpp, or one of your own.
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/s3/credentials.hpp>

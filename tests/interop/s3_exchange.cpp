@@ -11,6 +11,7 @@
 //   presign URL KEY s3_exchange sign              requests by lines, signed
 
 #include <zarrpoint/curl.hpp>
+#include <zarrpoint/formats.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
@@ -25,8 +26,6 @@
 namespace zp = zarrpoint;
 
 namespace {
-
-using stores = zp::default_stores::with<zp::s3_scheme_by<zp::curl_transport>>;
 
 int fail(const zp::error& why) {
   std::printf("error %s\n", zp::to_string(why).c_str());
@@ -90,7 +89,7 @@ int sign() {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "", url = count > 2 ? arguments[2] : "";
   const std::string more = count > 3 ? arguments[3] : "";
-  const zp::context how{.stores = stores::table()};
+  const zp::context how{.stores = zp::formats<zp::s3_scheme_by<zp::curl_access>>()};
   if (what == "sign") return sign();
   if (what == "save") {
     const auto done = save(url, std::stof(more), how);

@@ -3,6 +3,7 @@
 
 // How checkpoints are published in S3: what readers see, whatever two writers do.
 
+#include <zarrpoint/distributed.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -219,6 +220,30 @@ TEST_CASE("s3: several things of one store are not published one by one") {
   const auto done = zp::save(zp::location(open_fake_s3(fake_s3()), key("a")), {{"step", 1.0F}});
   REQUIRE_FALSE(done);
   CHECK(done.failure().code == zp::errc::unsupported);
+}
+
+TEST_CASE("s3: several processes write into one tree, which one of them publishes") {
+  constexpr int world = 3;
+  const fake_s3 of;
+  const auto save_all = [&](float value) {
+    return zp::thread_world::run(world, [&](const zp::thread_communicator& self) {
+      // Each has a store of its own, as a process has.
+      std::vector<float> mine(8, value + static_cast<float>(self.rank()));
+      return zp::save(
+          open_fake_s3(of),
+          zp::state{{"step", 7},
+                    {"w", zp::shard("w", mine, {.offsets = {{0, self.rank(), world}}}).value()}},
+          zp::process_group{.ranks = self});
+    });
+  };
+  for (const auto& one : save_all(1)) REQUIRE(one);
+  CHECK_FALSE(has_prefix(of, "model.zarr/w/"));
+  const auto old = zp::open(open_fake_s3(of)).value();
+  for (const auto& one : save_all(5)) REQUIRE(one);
+  std::vector<float> wanted(24);
+  for (std::size_t i = 0; i < 24; ++i) wanted[i] = 5 + static_cast<float>(i / 8);
+  CHECK(zp::open(open_fake_s3(of)).value().load<std::vector<float>>("w").value() == wanted);
+  CHECK(old.load<std::vector<float>>("w").value()[0] == 1);
 }
 
 TEST_CASE("s3: a lost answer to the last put is resolved by reading") {

@@ -102,12 +102,16 @@ ZARRPOINT_INLINE error commit_outcome::explain(error failure, std::string_view n
 ZARRPOINT_INLINE result<any_store> open_staged(const stored_place& target, const std::string& name,
                                                bool sync) {
   // It came in a message, and must not lead anywhere else.
+  const std::string path = target.store.describe(target.key);
+  if (url::parse(path) && name.starts_with(".zarrpoint/")) {
+    // In a store over a network it is a prefix beneath the target.
+    ZARRPOINT_TRY(at, target.key.child(name));
+    return beneath({target.store, std::move(at)});
+  }
   const bool is_name = name.find('/') == name.npos && key_segment_fault(name) == nullptr;
   if (!is_name)
     return error{errc::corrupt, "what rank 0 planned: " + in_quotes(name) +
-                                    " is not the name of a directory beside " +
-                                    target.store.describe(target.key)};
-  const std::string path = target.store.describe(target.key);
+                                    " is not the name of a directory beside " + path};
   const std::size_t slash = path.rfind('/');
   const std::string parent = slash == path.npos ? "" : path.substr(0, slash + 1);
   ZARRPOINT_TRY(tree, file_store::open(parent + name, {.sync = sync}));

@@ -5,6 +5,7 @@
 #include <zarrpoint/interop/s3/s3_client.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
+#include <zarrpoint/store/remote/web_schemes.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
 #include <memory>
@@ -15,7 +16,7 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// Objects beneath `s3://bucket/key`, in S3 or in a store that speaks as it does. The root is a
-/// place for one checkpoint, which is published there by one conditional put (docs/remote.md): what
+/// place for one checkpoint, which is published there by one conditional put (docs/s3.md): what
 /// a reader sees is the old one or the new one, whole.
 ///
 /// A handle stays with the checkpoint that was there when it was first read, until it publishes
@@ -62,14 +63,32 @@ class s3_store {
   std::shared_ptr<state> state_;
 };
 
-/// `s3://bucket/key`, by a transport that `T` makes: `store_registry<s3_scheme_by<my_transport>>`,
-/// with the options of `s3_options`, whose keys and endpoint are those of the environment.
-template <class T>
+namespace detail {
+
+/// What a URL of S3 names: a Zarr hierarchy, or what one of these formats reads.
+result<stored_place> open_s3_place(
+    const url& at, const place_use& use, s3_options how,
+    const std::pair<any_transport, std::span<const format_entry>>& by);
+
+}  // namespace detail
+
+/// `s3://bucket/key` by the transport of `By`, such as `curl_access`, to read and to write:
+/// `formats<s3_scheme_by<curl_access>>()`. A static function `s3` of `By` gives `s3_options`; else
+/// keys and endpoint are those of the environment.
+template <web_access By>
 struct s3_scheme_by {
   static constexpr std::string_view name = "s3";
-  static result<stored_place> open(const url& at, const place_use&) {
-    ZARRPOINT_TRY(opened, s3_store::open(at.str(), any_transport(T())));
-    return stored_place{any_store(std::move(opened)), store_key::root(), {}};
+  static result<stored_place> open(const url& at, const place_use& use) {
+    return open_among(at, use, {});
+  }
+  static result<stored_place> open_among(const url& at, const place_use& use,
+                                         std::span<const detail::format_entry> formats) {
+    s3_options how;
+    if constexpr (requires { By::s3(); }) how = By::s3();
+    auto place =
+        detail::open_s3_place(at, use, std::move(how), {any_transport(By::transport()), formats});
+    if (place) place->executor = &remote_executor();
+    return place;
   }
 };
 

@@ -218,6 +218,12 @@ struct s3_store::state {
     return {client, place + beneath, std::move(headers)};
   }
 
+  /// Where a key is: in the checkpoint that is read, or in a tree that others publish.
+  result<detail::s3_objects> at_key(const store_key& key) {
+    if (key.str().starts_with(detail::own_folder)) return objects({});
+    return current();
+  }
+
   /// The objects of the checkpoint that is read: looked up once.
   result<detail::s3_objects> current() {
     const std::lock_guard lock(mutex);
@@ -272,7 +278,7 @@ class s3_store::staged final : public publication {
     if (!committed_) static_cast<void>(guarded([&] { return abandon(); }));
   }
 
-  /// Chooses where to write.
+  /// Looks at what is there.
   result<void> begin() {
     const detail::s3_client& client = state_->client;
     ZARRPOINT_TRY(found, client.get(state_->at(detail::current_name)));
@@ -286,26 +292,26 @@ class s3_store::staged final : public publication {
                      "publish " + client.name_of(place_name()) + ": it is there already"};
     }
     ZARRPOINT_CHECK(state_->check_conditions());
-    std::string tree = std::string(detail::own_folder) + time_text() + '-' + id_ + '/';
-    if (!found) {
-      // The plain keys are for the first save that finds the place empty.
-      bool is_empty = true;
-      ZARRPOINT_CHECK(
-          client.list(state_->place, true, [&](detail::s3_listing& page) -> result<void> {
-            is_empty = is_empty && page.objects.empty() && page.prefixes.empty();
-            return {};
-          }));
-      if (is_empty) {
-        ZARRPOINT_TRY(mine, claim());
-        if (mine) tree.clear();
-      }
-    }
-    tree_ = std::move(tree);
-    objects_.emplace(state_->objects(tree_, {{std::string(detail::save_header), id_}}));
-    return {};
+    if (found) return {};
+    is_empty_ = true;
+    return client.list(state_->place, true, [&](detail::s3_listing& page) -> result<void> {
+      is_empty_ = is_empty_ && page.objects.empty() && page.prefixes.empty();
+      return {};
+    });
   }
 
-  any_store store() const override { return *objects_; }
+  any_store store() const override {
+    // The plain keys are for the first save that finds the place empty.
+    if (!objects_) choose(is_empty_ && claim().value_or(false));
+    return *objects_;
+  }
+
+  /// Asked for before `store`, it is for a save of several processes, which has a tree of its own:
+  /// so its objects are known by their prefix.
+  std::string staged_name() const override {
+    if (!objects_) choose(false);
+    return tree_.empty() ? tree_ : tree_.substr(0, tree_.size() - 1);
+  }
 
   result<void> commit() override {
     if (committed_)
@@ -316,6 +322,11 @@ class s3_store::staged final : public publication {
   late_entries late() const override { return late_; }
 
  private:
+  void choose(bool plain) const {
+    if (!plain) tree_ = std::string(detail::own_folder) + compact_date(began_) + '-' + id_ + '/';
+    objects_.emplace(state_->objects(tree_, {{std::string(detail::save_header), id_}}));
+  }
+
   std::string place_name() const {
     return state_->place.empty() ? std::string()
                                  : state_->place.substr(0, state_->place.size() - 1);
@@ -324,7 +335,6 @@ class s3_store::staged final : public publication {
     return state_->client.name_of(state_->at(detail::current_name));
   }
   std::int64_t now() const { return state_->client.requests().clock().seconds(); }
-  std::string time_text() const { return compact_date(now()); }
 
   result<bool> claim() const {
     const std::string text = "zarrpoint 1\nsave " + id_ + '\n';
@@ -342,6 +352,7 @@ class s3_store::staged final : public publication {
       return error{errc::unavailable, "publish " + client.name_of(place_name()) +
                                           ": the save took so long that another one may have "
                                           "removed what it wrote; raise s3_options::keep_seconds"};
+    if (!objects_) static_cast<void>(store());
     ZARRPOINT_CHECK(objects_->put_documents());
     if (tree_.empty()) {
       // Which keys to remove, once this checkpoint is replaced.
@@ -478,8 +489,9 @@ class s3_store::staged final : public publication {
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::int64_t replaced_since_ = 0;
-  std::string tree_{};  ///< beneath the place; empty: the plain keys
-  std::optional<detail::s3_tree> objects_{};
+  bool is_empty_ = false;       ///< nothing lies at the place
+  mutable std::string tree_{};  ///< beneath the place; empty: the plain keys
+  mutable std::optional<detail::s3_tree> objects_{};
   late_entries late_{};
   bool committed_ = false;
 };
@@ -502,7 +514,7 @@ ZARRPOINT_INLINE result<s3_store> s3_store::open(std::string_view address, any_t
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> s3_store::open(const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->current());
+  ZARRPOINT_TRY(objects, state_->at_key(key));
   return objects.open(key);
 }
 
@@ -511,22 +523,22 @@ ZARRPOINT_INLINE std::string s3_store::describe(const store_key& key) const {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> s3_store::create(const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->current());
+  ZARRPOINT_TRY(objects, state_->at_key(key));
   return objects.create(key);
 }
 
 ZARRPOINT_INLINE result<void> s3_store::put(const store_key& key, bytes_view bytes) const {
-  ZARRPOINT_TRY(objects, state_->current());
+  ZARRPOINT_TRY(objects, state_->at_key(key));
   return objects.put(key, bytes);
 }
 
 ZARRPOINT_INLINE result<bool> s3_store::erase(const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->current());
+  ZARRPOINT_TRY(objects, state_->at_key(key));
   return objects.erase(key);
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> s3_store::list(const store_key& prefix) const {
-  ZARRPOINT_TRY(objects, state_->current());
+  ZARRPOINT_TRY(objects, state_->at_key(prefix));
   ZARRPOINT_TRY(out, objects.list(prefix));
   const bool is_ours = std::erase_if(out, [&](const list_entry& one) {
                          return prefix.is_root() && one.name == ".zarrpoint";
@@ -542,7 +554,7 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> s3_store::list(const store_key&
 
 ZARRPOINT_INLINE result<bool> s3_store::erase_all(const store_key& prefix) const {
   if (!prefix.is_root()) {
-    ZARRPOINT_TRY(objects, state_->current());
+    ZARRPOINT_TRY(objects, state_->at_key(prefix));
     ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(prefix) + '/'));
     return erased != 0;
   }
@@ -574,6 +586,41 @@ ZARRPOINT_INLINE result<std::string> s3_store::presign(const store_key& key,
   ZARRPOINT_TRY(objects, state_->current());
   return client.presign(objects.key_of(key), valid.count());
 }
+
+namespace detail {
+
+ZARRPOINT_INLINE result<stored_place> open_s3_place(
+    const url& at, const place_use& use, s3_options how,
+    const std::pair<any_transport, std::span<const format_entry>>& by) {
+  const auto& [transport, formats] = by;
+  const std::string address = at.str();
+  ZARRPOINT_TRY(store, s3_store::open(address, transport, how));
+  const store_key root = store_key::root();
+  if (use.write || formats.empty()) return stored_place{store, root};
+  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
+  ZARRPOINT_TRY(is_zarr, store.open(document));
+  if (is_zarr != nullptr) return stored_place{store, root};
+  const std::string shown = printable(address, 300);
+  const std::size_t slash = address.rfind('/');
+  const auto name = store_key::parse(std::string_view(address).substr(slash + 1));
+  std::optional<place_look> look;
+  if (slash > std::string_view("s3://").size() && name && !name->is_root()) {
+    ZARRPOINT_TRY(above, s3_store::open(address.substr(0, slash), transport, how));
+    ZARRPOINT_TRY(file, above.open(*name));
+    if (file != nullptr) look.emplace(shown, stored_place{above, *name}, std::move(file));
+  }
+  const bool is_file = look.has_value();
+  if (!is_file) look.emplace(shown, stored_place{store, root}, nullptr);
+  ZARRPOINT_TRY(found, find_by_formats(formats, *look, use));
+  if (found) return *std::move(found);
+  if (!is_file) return stored_place{store, root};
+  return error{errc::unsupported,
+               "open " + shown +
+                   ": it is a file, and not one of a format of context::stores (formats<...>() "
+                   "adds one)"};
+}
+
+}  // namespace detail
 
 }}  // namespace zarrpoint::v0
 
