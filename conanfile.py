@@ -21,7 +21,9 @@ class ZarrpointConan(ConanFile):
     topics = ("zarr", "tensor", "checkpoint", "serialization", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    exports_sources = "include/*", "tools/cmake/zarrpoint-compiled.cmake", "LICENSE"
+    exports_sources = (
+        "include/*", "examples/*/my_*.hpp", "tools/cmake/zarrpoint-compiled.cmake", "LICENSE"
+    )  # fmt: skip
     exports = "include/zarrpoint/version.hpp"
     no_copy_source = True
 
@@ -46,6 +48,8 @@ class ZarrpointConan(ConanFile):
         for pattern in ("*.hpp", "*.cpp"):  # the units of zarrpoint::compiled, built by its users
             copy(self, pattern, os.path.join(self.source_folder, "include"),
                  os.path.join(self.package_folder, "include"))  # fmt: skip
+        copy(self, "*/my_*.hpp", os.path.join(self.source_folder, "examples"),
+             os.path.join(self.package_folder, "share", "zarrpoint", "examples"))  # fmt: skip
         module = os.path.join(self.package_folder, COMPILED)
         copy(self, "zarrpoint-compiled.cmake", os.path.join(self.source_folder, "tools", "cmake"),
              os.path.dirname(module))  # fmt: skip

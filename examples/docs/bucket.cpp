@@ -5,7 +5,7 @@
 
 #include <zarrpoint/zarrpoint.hpp>
 
-#include "toy_store.hpp"
+#include "my_store.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ zp::result<zp::checkpoint> open_latest(const zp::any_store& bucket) {
 }  // namespace
 
 int main() {
-  const zp::any_store bucket = test::toy_store();
+  const zp::any_store bucket = example::my_store();
   const bool empty = !open_latest(bucket);
   for (std::int64_t step = 1; step <= 2; ++step)
     save_step(bucket, step, {{"step", step}, {"w", std::vector<float>(10, 0.5F)}}).value();

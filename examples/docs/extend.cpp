@@ -5,8 +5,8 @@
 
 #include <zarrpoint/zarrpoint.hpp>
 
+#include "my_codec.hpp"
 #include "my_tensor_handler.hpp"
-#include "xor_codec.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-// EXPECT: zarrpoint: a codec models array_to_array_codec, array_to_bytes_codec or
+// EXPECT: zarrpoint: this codec lacks encode_in_place() or decode_in_place() as
 #include <zarrpoint/codec/base/registry.hpp>
 
 struct half_codec {

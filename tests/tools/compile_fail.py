@@ -5,7 +5,8 @@
 
 Each tests/compile_fail/*.cpp is compiled twice by $CXX (g++ if unset): with -DZP_OK it must pass, so
 that it fails for the reason it is about; without, it must fail, the first error must contain the
-text of its first `// EXPECT: ` line, and the whole output those of the others.
+text of its first `// EXPECT: ` line, and the whole output those of the others, but no text of a
+`// REFUSE: ` line. Of `// EXPECT(1): `, `// EXPECT(2): ` each is a case, compiled with -DZP_CASE=1 and so on.
 
     compile_fail.py [file...]
     compile_fail.py --self-test           shows that each way to be wrong is noticed
@@ -22,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = os.environ.get("CXX", "g++").split()
 FLAGS = ["-std=c++20", "-DZARRPOINT_COMPILED", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}"]
-EXPECT = re.compile(r"^// EXPECT: (.+)$", re.MULTILINE)
+EXPECT = re.compile(r"^// EXPECT(?:\((\d+)\))?: (.+)$", re.MULTILINE)
+REFUSE = re.compile(r"^// REFUSE: (.+)$", re.MULTILINE)
 
 
 def compile_file(path, *flags):
@@ -37,13 +39,24 @@ def compile_file(path, *flags):
 
 def check(path):
     """What is wrong with the test, or None."""
-    expected = EXPECT.findall(Path(path).read_text(encoding="utf-8"))
-    if not expected:
+    text = Path(path).read_text(encoding="utf-8")
+    cases = {}
+    for case, expected in EXPECT.findall(text):
+        cases.setdefault(case, []).append(expected)
+    if not cases:
         return "has no line '// EXPECT: text'"
-    passed, output = compile_file(path, "-DZP_OK")
+    passed, output = compile_file(path, "-DZP_OK", *(["-DZP_CASE=0"] if "" not in cases else []))
     if not passed:
         return f"does not compile with -DZP_OK:\n{output}"
-    passed, output = compile_file(path)
+    for case, expected in cases.items():
+        if problem := check_case(path, case, expected, REFUSE.findall(text)):
+            return f"case {case}: {problem}" if case else problem
+    return None
+
+
+def check_case(path, case, expected, refused):
+    """What is wrong with one case of a test, or None."""
+    passed, output = compile_file(path, *([f"-DZP_CASE={case}"] if case else []))
     if passed:
         return "compiles, but should not"
     first = next((line for line in output.splitlines() if "error:" in line), "")
@@ -52,6 +65,9 @@ def check(path):
     for text in expected[1:]:
         if text not in output:
             return f"the compiler does not say '{text}':\n{output}"
+    for text in refused:
+        if text in output:
+            return f"the compiler says '{text}':\n{output}"
     return None
 
 
@@ -72,6 +88,9 @@ SELF_TESTS = [
     ('// EXPECT: x\n#ifndef ZP_OK\nstatic_assert(false, "no");\n#endif\n', "first error"),
     ('// EXPECT: no\n// EXPECT: why\n#ifndef ZP_OK\nstatic_assert(false, "no");\n#endif\n', "'why'"),
     ('// EXPECT: no\n#ifndef ZP_OK\nstatic_assert(false, "no");\n#endif\n', None),
+    ('// EXPECT: no\n// REFUSE: no\n#ifndef ZP_OK\nstatic_assert(false, "no");\n#endif\n', "says 'no'"),
+    ('// EXPECT(1): no\n#if ZP_CASE\nstatic_assert(false, "no");\n#endif\n', None),
+    ('// EXPECT(1): no\n// EXPECT(2): no\nstatic_assert(ZP_CASE != 1, "no");\n', "case 2: compiles"),
 ]
 
 

@@ -29,6 +29,11 @@ class location {
     requires(!std::same_as<S, location> && (std::same_as<S, any_store> || readable_store<S>))
   location(S store, store_key key = store_key::root())  // NOLINT(google-explicit-constructor)
       : store_(std::move(store)), key_(std::move(key)) {}
+  template <class S>
+    requires(!std::same_as<S, location> && !readable_store<S> && detail::half_store<S>)
+  location(const S&) {  // NOLINT(google-explicit-constructor): it says what is missing
+    detail::explain_store<S>();
+  }
 
   /// What error messages call it.
   std::string name() const { return store_ ? store_->describe(key_) : path_; }

@@ -32,7 +32,6 @@ cmake --build build-debian
 export CONAN_HOME=$PWD/home_stubs
 conan remote disable '*'
 conan export stub --name zstd --version 1.5.7
-conan export stub --name xtensor --version 0.24.7
 conan create zarrpoint --test-folder '' --profile:all profile_stubs --build missing
 conan install . --profile:all profile_stubs --output-folder build-stubs --build missing
 cmake -S . -B build-stubs -DCMAKE_TOOLCHAIN_FILE=conan_toolchain.cmake -DCMAKE_BUILD_TYPE=Debug

@@ -75,7 +75,8 @@ any_writable_format::any_writable_format(F format)
         static_assert(writable_format<F>,
                       "zarrpoint: no save_as(format, request) is known of this format: include the "
                       "header that writes it, such as orbax.hpp or dcp_save.hpp");
-        return save_as(*static_cast<const F*>(self), what);
+        if constexpr (writable_format<F>) return save_as(*static_cast<const F*>(self), what);
+        return error{};
       }) {}
 
 /// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target

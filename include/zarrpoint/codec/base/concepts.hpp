@@ -169,12 +169,58 @@ concept bytes_to_bytes_codec = codec<C> && requires(const C& self, std::uint64_t
   { self.encoded_bound(size) } -> std::same_as<std::uint64_t>;
 } &&(detail::in_place_codec<C> || detail::out_of_place_codec<C>);
 
+namespace detail {
+
+/// Fails to compile with the member that keeps `C` from being a codec of any kind.
+template <class C>
+consteval void explain_codec() {
+  if constexpr (!requires {
+                  { C::name } -> std::convertible_to<std::string_view>;
+                }) {
+    static_assert(sizeof(C) == 0,
+                  "zarrpoint: this codec lacks `name` as examples/codecs/my_codec.hpp has it");
+  } else if constexpr (!codec<C>) {
+    static_assert(sizeof(C) == 0,
+                  "zarrpoint: this codec lacks fields() as examples/codecs/my_codec.hpp has it");
+  } else if constexpr (requires { &C::encoded_spec; }) {
+    static_assert(
+        sizeof(C) == 0,
+        "zarrpoint: a codec of elements encodes and decodes as array_to_array_codec says");
+  } else if constexpr (!requires {
+                         { C::fixed_size } -> std::convertible_to<bool>;
+                       }) {
+    static_assert(
+        sizeof(C) == 0,
+        "zarrpoint: this codec lacks `fixed_size` as examples/codecs/my_codec.hpp has it");
+  } else if constexpr (requires(const C& self, const tensor_spec& of) { self.encoded_bound(of); }) {
+    static_assert(sizeof(C) == 0,
+                  "zarrpoint: a codec that makes bytes of elements lacks encode(), decode() or, "
+                  "without a fixed size, encoded_size() as array_to_bytes_codec says");
+  } else if constexpr (!requires(const C& self, std::uint64_t size) {
+                         { self.encoded_bound(size) } -> std::same_as<std::uint64_t>;
+                       }) {
+    static_assert(
+        sizeof(C) == 0,
+        "zarrpoint: this codec lacks encoded_bound() as examples/codecs/my_codec.hpp has it");
+  } else if constexpr (
+      requires { &C::encode_in_place; } || requires { &C::decode_in_place; }) {
+    static_assert(sizeof(C) == 0,
+                  "zarrpoint: this codec lacks encode_in_place() or decode_in_place() as "
+                  "bytes_to_bytes_codec says");
+  } else {
+    static_assert(
+        sizeof(C) == 0,
+        "zarrpoint: this codec lacks encode() or decode(): see examples/codecs/my_codec.hpp");
+  }
+}
+
+}  // namespace detail
+
 /// The kind of a codec; a type that is none of the three does not compile here.
 template <class C>
 consteval codec_kind kind_of() {
-  static_assert(array_to_array_codec<C> || array_to_bytes_codec<C> || bytes_to_bytes_codec<C>,
-                "zarrpoint: a codec models array_to_array_codec, array_to_bytes_codec or "
-                "bytes_to_bytes_codec: see zarrpoint/codec/base/concepts.hpp");
+  if constexpr (!array_to_array_codec<C> && !array_to_bytes_codec<C> && !bytes_to_bytes_codec<C>)
+    detail::explain_codec<C>();
   if constexpr (array_to_array_codec<C>) return codec_kind::array_to_array;
   if constexpr (array_to_bytes_codec<C>) return codec_kind::array_to_bytes;
   return codec_kind::bytes_to_bytes;

@@ -47,7 +47,8 @@ result<any_codec> codec_maker<C>::make(const node& configuration, const codec_pl
 
 template <class C>
 constexpr codec_entry entry_of() {
-  return {C::name, aliases_of<C>(), kind_of<C>(), &codec_maker<C>::make};
+  constexpr codec_kind kind = kind_of<C>();  // first: it says what is missing
+  return {C::name, aliases_of<C>(), kind, &codec_maker<C>::make};
 }
 
 template <std::size_t N>

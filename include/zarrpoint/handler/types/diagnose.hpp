@@ -173,6 +173,49 @@ inline constexpr bool is_packed_bools = false;
 template <class Allocator>
 inline constexpr bool is_packed_bools<std::vector<bool, Allocator>> = true;
 
+/// A type with a handler of its own, which may lack a member.
+template <class T>
+concept has_own_handler = requires {
+  sizeof(type_handler<T>);
+}
+|| requires { typename T::zarrpoint_handler; };
+
+/// Fails to compile with the first member that the handler of `T` lacks: of the six, or of those of
+/// a leaf that is bytes.
+template <class T, class H = handler_of<T>>
+consteval void explain_handler() {
+  if constexpr (!requires {
+                  { H::typestr } -> std::convertible_to<std::string_view>;
+                }) {
+    static_assert(sizeof(T) == 0,
+                  "zarrpoint: the handler lacks `typestr`: see handlers/my_tensor_handler.hpp");
+  } else if constexpr (
+      requires { &H::to_bytes; } || requires { &H::from_bytes; }) {
+    static_assert(sizeof(T) == 0,
+                  "zarrpoint: the handler of this type lacks to_bytes(value) or from_bytes(stored),"
+                  " or they have other types than blob_handler says");
+  } else if constexpr (!requires { requires memory_space<typename H::space>; }) {
+    static_assert(sizeof(T) == 0,
+                  "zarrpoint: the handler lacks `space`: see handlers/my_tensor_handler.hpp");
+  } else if constexpr (!requires(const T& value) {
+                         { H::spec(value) } -> std::convertible_to<result<tensor_spec>>;
+                       }) {
+    static_assert(sizeof(T) == 0,
+                  "zarrpoint: the handler lacks spec(value): see handlers/my_tensor_handler.hpp");
+  } else if constexpr (!saving_handler<H, T>) {
+    static_assert(sizeof(T) == 0,
+                  "zarrpoint: the handler lacks view(value): see handlers/my_tensor_handler.hpp");
+  } else if constexpr (!filling_handler<H, T>) {
+    static_assert(
+        sizeof(T) == 0,
+        "zarrpoint: the handler lacks writable(target): see handlers/my_tensor_handler.hpp");
+  } else {
+    static_assert(
+        loading_handler<H, T>,
+        "zarrpoint: the handler lacks make(spec, place): see handlers/my_tensor_handler.hpp");
+  }
+}
+
 /// Whether a value becomes a `std::string` leaf: literals, `const char*`, `std::string_view`.
 template <class T>
 concept text_like = !savable<T> && !std::same_as<T, std::nullptr_t> && !blob_leaf<T> &&
@@ -213,6 +256,8 @@ consteval void require_leaf() {
                   "to std::int8_t or another integer");
   } else if constexpr (!ok && has_foreign_members<T>) {
     explain_members<T>();
+  } else if constexpr (!ok && has_own_handler<T>) {
+    explain_handler<T>();
   } else if constexpr (!ok && is_explained<T>) {
     explain_foreign<T>();
   } else {
@@ -244,6 +289,10 @@ consteval void require_loadable() {
     static_assert(ok,
                   "zarrpoint: std::vector<bool> packs its bits and has no elements to fill; use "
                   "std::vector<std::uint8_t>, std::array<bool, N> or zarrpoint::tensor");
+  } else if constexpr (!ok && has_own_handler<T> && !leaf_group<T> && (!savable<T> || requires {
+                         &handler_of<T>::make;
+                       } || (fillable<T&> && !handler_is_view<handler_of<T>>()))) {
+    explain_handler<T>();
   } else if constexpr (!ok && savable<T>) {
     static_assert(ok,
                   "zarrpoint: this type can be saved but not made: it borrows its elements or its "

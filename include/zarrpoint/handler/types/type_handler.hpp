@@ -42,6 +42,11 @@ template <class T>
 consteval auto choose_handler() {
   if constexpr (requires { sizeof(type_handler<T>); }) {
     return std::type_identity<type_handler<T>>{};
+  } else if constexpr (std::is_class_v<T> && !requires { sizeof(T); }) {
+    static_assert(sizeof(T*) == 0,
+                  "zarrpoint: this type is only declared here: include the header that defines it, "
+                  "such as <xtensor/xtensor.hpp>, before its first use");
+    return std::type_identity<no_handler>{};
   } else if constexpr (requires { typename T::zarrpoint_handler; }) {
     return std::type_identity<typename T::zarrpoint_handler>{};
   } else if constexpr (requires { sizeof(builtin_handler<T>); }) {

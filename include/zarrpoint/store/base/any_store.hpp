@@ -14,9 +14,14 @@ namespace zarrpoint { inline namespace v0 {
 class any_store {
  public:
   template <class S>
-    requires(!std::same_as<S, any_store> && readable_store<S>)
+    requires(!std::same_as<S, any_store> && readable_store<S> && !detail::half_store<S>)
   any_store(S store)  // NOLINT(google-explicit-constructor): every store is an any_store
       : model_(detail::make_counted<const model<S>>(std::move(store))) {}
+  template <class S>
+    requires(!std::same_as<S, any_store> && detail::half_store<S>)
+  any_store(const S&) {  // NOLINT(google-explicit-constructor): it says what is missing
+    detail::explain_store<S>();
+  }
 
   result<std::unique_ptr<blob>> open(const store_key& key) const { return model_->open(key); }
   std::string describe(const store_key& key) const { return model_->describe(key); }

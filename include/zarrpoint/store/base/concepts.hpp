@@ -117,4 +117,56 @@ concept publishable_store = writable_store<S> &&
   { s.stage(key, how) } -> std::same_as<result<std::unique_ptr<publication>>>;
 };
 
+namespace detail {
+
+/// What has an operation of a store, but not all of those that go with it, or not with these types.
+template <class S>
+concept half_store = std::is_class_v<S> &&
+    ((!readable_store<S> && (
+                                requires(S & s, const store_key& key) { s.open(key); } ||
+                                requires(S & s, const store_key& key) { s.describe(key); })) ||
+     (!writable_store<S> && (
+                                requires { &S::create; } || requires { &S::put; })) ||
+     (!listable_store<S> && requires { &S::list; }) ||
+     (!publishable_store<S> && requires { &S::stage; }));
+
+/// Fails to compile with the operation that `half_store` misses.
+template <half_store S>
+consteval void explain_store() {
+  if constexpr (!std::copy_constructible<S>) {
+    static_assert(
+        sizeof(S) == 0,
+        "zarrpoint: a store is a handle that can be copied: examples/stores/my_store.hpp");
+  } else if constexpr (!requires(const S& s, const store_key& key) {
+                         { s.open(key) } -> std::same_as<result<std::unique_ptr<blob>>>;
+                       }) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks open() as examples/stores/my_store.hpp has it");
+  } else if constexpr (!readable_store<S>) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks describe() as examples/stores/my_store.hpp has it");
+  } else if constexpr (!listable_store<S> && requires { &S::list; }) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks list() as examples/stores/my_store.hpp has it");
+  } else if constexpr (!requires(const S& s, const store_key& key) {
+                         { s.create(key) } -> std::same_as<result<std::unique_ptr<blob_writer>>>;
+                       }) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks create() as examples/stores/my_store.hpp has it");
+  } else if constexpr (!requires(const S& s, const store_key& key, bytes_view bytes) {
+                         { s.put(key, bytes) } -> std::same_as<result<void>>;
+                       }) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks put() as examples/stores/my_store.hpp has it");
+  } else if constexpr (!writable_store<S>) {
+    static_assert(sizeof(S) == 0,
+                  "zarrpoint: this store lacks erase() as examples/stores/my_store.hpp has it");
+  } else {
+    static_assert(publishable_store<S>,
+                  "zarrpoint: the stage() of this store is not that of publishable_store");
+  }
+}
+
+}  // namespace detail
+
 }}  // namespace zarrpoint::v0

@@ -3,7 +3,6 @@
 from conan import ConanFile
 
 TARGETS = {
-    "xtensor": "xtensor",
     "zstd": "zstd::libzstd_static",
 }
 
