@@ -367,6 +367,26 @@ TEST_CASE("apply_delta: tensors of the base become those of the delta, or stay")
   CHECK(zp::apply_delta(of.base, {{"layers/w", w}}).failure().code == zp::errc::invalid_argument);
 }
 
+TEST_CASE("apply_delta: takes an inner chunk and 64 KiB") {
+  for (const double share : {0.01, 0.3, 1.0}) {
+    const test::temp_directory at;
+    words before = random_words(std::size_t{2} << 20, 1);
+    // Of the last all words are others, and chunks are stored whole.
+    const words after = share == 1.0 ? random_words(before.size(), 2) : stepped(before, share, 2);
+    REQUIRE(zp::save(at / "base", {{"w", before}}));
+    REQUIRE(zp::save_delta(at / "delta", at / "base", {{"w", after}}));
+    constexpr std::size_t most = (std::size_t{1} << 20) + (std::size_t{64} << 10);
+    zp::limited_resource counted(most);
+    zp::context how;
+    how.resource = &counted;
+    how.limit.memory = most;
+    const auto done = zp::apply_delta(at / "delta", {{"w", before}}, how);
+    REQUIRE(done);
+    CHECK(before == after);
+    MESSAGE("share " << share << ": " << counted.peak() << " bytes");
+  }
+}
+
 TEST_CASE("delta: in any store, in memory and within a prefix") {
   const zp::memory_store store;
   const words w0 = random_words(60'000, 1), w1 = stepped(w0, 0.01, 2);

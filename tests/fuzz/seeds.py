@@ -137,6 +137,10 @@ add("s3", b"<?xml version='1.0'?><ListBucketResult xmlns='x'><IsTruncated>true</
     b"</Size><ETag>&quot;e&quot;</ETag></Contents><CommonPrefixes><Prefix><![CDATA[b/]]></Prefix></CommonPrefixes>"
     b"<NextContinuationToken>n</NextContinuationToken></ListBucketResult>")
 add("s3", b"<Error><!-- --><Code>NoSuchKey</Code><Message>m</Message><Region>r</Region><RequestId>1</RequestId></Error>")
+add("http", b"HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\nContent-Range: bytes 0-2/9\r\nETag: \"e\"\r\n\r\nabc")
+add("http", b"HTTP/2 302\r\nLocation: //u@h:81/%61/../b?c#d\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n")
+add("http", b"http://user:word@[::1]:8080/a%20b/./c?d=e")
+add("http", b"bytes 0-99/1000")
 for file in (*golden.rglob("manifest.ocdbt"), *golden.rglob("d/*")):
     data, at = file.read_bytes(), 0
     while (at := data.find(b"\x0c\xdb", at)) >= 0:

@@ -737,35 +737,33 @@ class loaded_change {
     // First a look at everything, then the change.
     for (const bool is_change : {false, true}) {
       for (const whole_target& one : wholes_) ZARRPOINT_CHECK(load(one, is_change));
-      ZARRPOINT_CHECK(parallel_for(
-          how_.executor, chunks_.size(),
-          [&](std::size_t i) {
-            return change(chunks_[i], is_change).at(in_quotes(chunks_[i].of->leaf->name));
-          },
-          {.stop = how_.stop}));
+      ZARRPOINT_CHECK(
+          parallel_for(how_.executor, count_,
+                       [&](std::size_t i) {
+                         const target& to = part_at(targets_, i);
+                         return change(to, i - to.first, is_change).at(in_quotes(to.leaf->name));
+                       },
+                       {.stop = how_.stop}));
     }
     out.changed_chunks = changed_;
     return out;
   }
 
  private:
+  /// An object of a target, and the item of its plan at which it begins.
+  struct object_of {
+    std::size_t first;
+    std::unique_ptr<stored_object> stored;  // null: nothing differs
+    const object_digest* digest;
+    const object_digest* result_of;
+  };
   struct target {
     std::shared_ptr<const differing_leaf> leaf;
     const chunk_digests& results;
     mutable_host_view view;
-  };
-  struct object_of {
-    const target* to;
-    std::unique_ptr<stored_object> stored;  // null: nothing differs
-    const object_digest* digest;
-    const object_digest* result_of;
-    const target* operator->() const noexcept { return to; }
-  };
-  struct chunk_of {
-    const object_of* of_object;
-    const target* of;
-    std::size_t slot;
-    box part;
+    box_plan plan;
+    std::size_t first;  ///< of its inner chunks among those of all targets
+    std::vector<object_of> objects{};
   };
   struct whole_target {
     array from;
@@ -802,32 +800,41 @@ class loaded_change {
     context own = how_;
     own.executor = {};
     ZARRPOINT_TRY(leaf, make_differing(at_.root, *record, own));
-    targets_.push_back(std::make_unique<target>(target{std::move(leaf), results->second, view}));
-    return add_chunks(*targets_.back());
+    const array_state& of = *leaf->stored;
+    ZARRPOINT_TRY(plan, box_plan::make(of.layout.grid(), box::whole(of.metadata.shape)));
+    const std::size_t first = count_;
+    count_ += plan.size();
+    targets_.push_back({std::move(leaf), results->second, view, plan, first});
+    return open_objects(targets_.back());
   }
 
-  result<void> add_chunks(const target& to) {
+  result<void> open_objects(target& to) {
     const array_state& of = *to.leaf->stored;
-    ZARRPOINT_TRY(plan, box_plan::make(of.layout.grid(), box::whole(of.metadata.shape)));
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-      const plan_item item = plan.at(i);
-      if (item.object_first == i) {
-        const std::string key = of.chunk_key(item.object);
-        const object_digest* const result_of = to.results.find(key);
-        if (result_of == nullptr || result_of->crc32c.size() != of.layout.inner_count())
-          return bad_delta("there are no results of chunk " + key);
-        const scratch_pool::lease scratch = how_.scratch->borrow();
-        ZARRPOINT_TRY(stored,
-                      stored_object::open(of, key, *scratch, {.expected = to.leaf->digests.get()}));
-        objects_.push_back(std::make_unique<object_of>(
-            object_of{&to, std::move(stored), to.leaf->digests->find(key), result_of}));
-      }
-      chunks_.push_back({objects_.back().get(),
-                         &to,
-                         of.layout.slot(item.inner),
-                         {item.first_element, item.within.shape}});
+    for (std::size_t i = 0; i < to.plan.size();) {
+      const plan_item item = to.plan.at(i);
+      const std::string key = of.chunk_key(item.object);
+      object_of one{i, nullptr, to.leaf->digests->find(key), to.results.find(key)};
+      const std::uint64_t inner = of.layout.inner_count();
+      if (one.result_of == nullptr || one.result_of->crc32c.size() != inner)
+        return bad_delta("there are no results of chunk " + key);
+      const scratch_pool::lease scratch = how_.scratch->borrow();
+      ZARRPOINT_TRY(stored,
+                    stored_object::open(of, key, *scratch, {.expected = to.leaf->digests.get()}));
+      if (stored != nullptr && (one.digest == nullptr || one.digest->crc32c.size() != inner))
+        return bad_delta("chunk " + key + " has no checksum of each inner chunk");
+      one.stored = std::move(stored);
+      to.objects.push_back(std::move(one));
+      i += item.object_items;
     }
     return {};
+  }
+
+  /// The last of some that begins at `i` or before.
+  template <class T>
+  static const T& part_at(const std::vector<T>& parts, std::size_t i) {
+    return *std::prev(
+        std::upper_bound(parts.begin(), parts.end(), i,
+                         [](std::size_t at, const T& one) { return at < one.first; }));
   }
 
   result<void> load(const whole_target& one, bool is_change) {
@@ -840,14 +847,15 @@ class loaded_change {
     return {};
   }
 
-  /// Looks at an inner chunk, or changes it.
-  result<void> change(const chunk_of& chunk, bool is_change) {
-    const object_of& object = *chunk.of_object;
-    const differing_leaf& leaf = *chunk.of->leaf;
-    const auto& sum = object.result_of->crc32c[chunk.slot];
+  /// Looks at an inner chunk of a target, or changes it.
+  result<void> change(const target& to, std::size_t i, bool is_change) {
+    const differing_leaf& leaf = *to.leaf;
+    const object_of& object = part_at(to.objects, i);
+    const plan_item item = to.plan.at(i);
+    const std::size_t slot = leaf.stored->layout.slot(item.inner);
+    const auto& sum = object.result_of->crc32c[slot];
     if (!sum) return bad_delta("an inner chunk has no result");
-    const shard_entry entry =
-        object.stored != nullptr ? object.stored->entry(chunk.slot) : shard_entry{};
+    const shard_entry entry = object.stored != nullptr ? object.stored->entry(slot) : shard_entry{};
     if (entry.absent() && is_change) return {};
     const scratch_pool::lease scratch = how_.scratch->borrow();
     bytes_view payload;
@@ -855,13 +863,13 @@ class loaded_change {
       ZARRPOINT_CHECK(check_stored_size(leaf.stored->layout.chain(), entry.size));
       ZARRPOINT_TRY(room, scratch->scratch(payload_slot, entry.size));
       ZARRPOINT_CHECK(object.stored->bytes->read(entry.offset, room));
-      const auto& expected = object.digest->crc32c[chunk.slot];
+      const auto& expected = object.digest->crc32c[slot];
       if (!expected || *expected != crc32c(room))
         return error{errc::corrupt, "the delta is damaged: a checksum differs"};
       payload = room;
     }
-    const mutable_host_view part = subview(chunk.of->view, chunk.part);
-    const bool lies_there = chunk.part.shape == leaf.chunk.shape && is_dense(part);
+    const mutable_host_view part = subview(to.view, box{item.first_element, item.within.shape});
+    const bool lies_there = part.shape == leaf.chunk.shape && is_dense(part);
     mutable_bytes elements(part.data, lies_there ? leaf.chunk_bytes : 0);
     if (!lies_there) {
       ZARRPOINT_TRY(room, scratch->scratch(elements_slot, leaf.chunk_bytes));
@@ -893,14 +901,13 @@ class loaded_change {
                  "the tensor has other elements than the base of the delta: nothing was changed"};
   }
 
-  enum slot : std::size_t { elements_slot = 1, payload_slot = 2 };
+  enum : std::size_t { elements_slot = 1, payload_slot = 2 };
 
   const chain_place at_;
   const delta_document document_;
   const context how_;
-  std::vector<std::unique_ptr<target>> targets_;
-  std::vector<std::unique_ptr<object_of>> objects_;
-  std::vector<chunk_of> chunks_;
+  std::vector<target> targets_;
+  std::size_t count_ = 0;  // of inner chunks
   std::vector<whole_target> wholes_;
   std::atomic<std::uint64_t> changed_{0};
 };

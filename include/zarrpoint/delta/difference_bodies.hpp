@@ -59,7 +59,7 @@ ZARRPOINT_INLINE std::size_t difference_word(const dtype& type) noexcept {
 }
 
 /// Bytes being written; `full` once they did not fit.
-struct byte_sink {
+struct delta_sink {
   mutable_bytes to;
   std::size_t used = 0;
   bool full = false;
@@ -96,7 +96,7 @@ class difference_writer {
   static constexpr std::size_t bytes =
       2 * most_changes + 16 * most_changes + room * (sizeof(std::uint32_t) + sizeof(Word));
 
-  difference_writer(byte_sink& to, mutable_bytes memory, codec_workspace& scratch)
+  difference_writer(delta_sink& to, mutable_bytes memory, codec_workspace& scratch)
       : to_(to),
         scratch_(scratch),
         values_(reinterpret_cast<Word*>(memory.data())),
@@ -223,7 +223,7 @@ class difference_writer {
     return {};
   }
 
-  byte_sink& to_;
+  delta_sink& to_;
   codec_workspace& scratch_;
   Word* const values_;
   std::uint32_t* const places_;
@@ -236,7 +236,7 @@ class difference_writer {
 };
 
 template <class Word>
-result<void> write_changes(const changed_elements& from, byte_sink& to, codec_workspace& scratch) {
+result<void> write_changes(const changed_elements& from, delta_sink& to, codec_workspace& scratch) {
   using writer = difference_writer<Word>;
   ZARRPOINT_TRY(memory, scratch.state<writer_memory>().get(writer::bytes));
   return writer(to, memory, scratch).run(from.base, from.result);
@@ -246,7 +246,7 @@ ZARRPOINT_INLINE result<std::size_t> encode_difference(const changed_elements& f
                                                        mutable_bytes to, codec_workspace& scratch) {
   ZARRPOINT_ASSERT(from.base.size() == from.result.size() && to.size() > from.result.size());
   // What takes as much as the whole is stored whole.
-  byte_sink out{to.first(from.result.size())};
+  delta_sink out{to.first(from.result.size())};
   std::array<std::byte, 5> head{static_cast<std::byte>(difference_kind::changes)};
   store_le<std::uint32_t>(head.data() + 1, crc32c(from.base));
   out.put(head);

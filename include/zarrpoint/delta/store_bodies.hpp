@@ -240,6 +240,9 @@ class differing_object final : public blob {
     const array_state& of = *leaf->stored;
     const auto at = of.metadata.keys.parse(key, of.metadata.shape.rank());
     if (!at) return bad_delta("object " + in_quotes(key) + " is not a chunk");
+    const dims objects = of.layout.grid().objects();
+    for (std::size_t d = 0; d < objects.rank(); ++d)
+      if ((*at)[d] >= objects[d]) return bad_delta("chunk " + key + " lies outside of the array");
     auto made = std::make_unique<differing_object>(std::move(leaf), *at, *result_of);
     made->key_ = key;
     made->name_ = std::move(name);
@@ -294,6 +297,8 @@ class differing_object final : public blob {
                   stored_object::open(of(), key_, *scratch, {.expected = leaf_->digests.get()}));
     stored_ = std::move(opened);
     stored_digest_ = leaf_->digests->find(key_);
+    if (stored_ != nullptr && (stored_digest_ == nullptr || stored_digest_->crc32c.size() != inner))
+      return bad_delta("object " + in_quotes(key_) + " has no checksum of each chunk");
     const std::uint64_t elements = std::uint64_t{slots_.size()} * leaf_->chunk_bytes;
     if (const shard_parts* const shard = of().layout.shard()) {
       if (shard->location != index_location::end)
@@ -347,11 +352,13 @@ class differing_object final : public blob {
     std::size_t left = slot;
     for (std::size_t d = inner.rank(); d-- > 0;) {
       const auto count = static_cast<std::size_t>(inner[d]);
-      part.offset[d] =
-          at_[d] * grid.object_shape[d] + static_cast<index_t>(left % count) * grid.inner_shape[d];
+      // Without a sign: the last object may end past 2^63.
+      const std::uint64_t at = static_cast<std::uint64_t>(at_[d] * grid.object_shape[d]) +
+                               left % count * static_cast<std::uint64_t>(grid.inner_shape[d]);
       left /= count;
-      if (part.offset[d] >= of().metadata.shape[d])
+      if (at >= static_cast<std::uint64_t>(of().metadata.shape[d]))
         return bad_delta("an inner chunk lies outside of the array");
+      part.offset[d] = static_cast<index_t>(at);
     }
     part.shape = of().valid_shape(part.offset);
     if (part.shape != leaf_->chunk.shape) std::memset(to.data(), 0, to.size());

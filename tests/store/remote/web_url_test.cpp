@@ -36,7 +36,8 @@ TEST_CASE("web_url: what is not such a URL, and no error shows what it hides") {
   for (const char* wrong :
        {"", "h/p", "ftp://h/", "http:///p", "http://:80/", "http://u:secret@/p", "http://h:0/",
         "http://h:65536/", "http://h:8x/", "http://h:/", "http://[::1/p", "http://h/a b?secret",
-        "http://h/\r\nX: secret", "http://h\\p/", "http://h/\x7fsecret"}) {
+        "http://h/\r\nX: secret", "http://h\\p/", "http://h\xc3\xa9/secret", "http://h<secret>/",
+        "http://h/\x7fsecret"}) {
     INFO(wrong);
     const auto at = web_url::parse(wrong);
     REQUIRE_FALSE(at.has_value());

@@ -85,8 +85,8 @@ ZARRPOINT_INLINE result<web_url> web_url::parse(std::string_view text) {
   if (out.scheme != "http" && out.scheme != "https") return refuse("its scheme is another one");
   text.remove_prefix(mark + 3);
   for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f || c == '\\')
-      return refuse("it has a space, a backslash or a control character, which is written as %XX");
+    if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || c == '\\')
+      return refuse("it has a space, a backslash or other bytes that are written as %XX");
   }
   text = text.substr(0, text.find('#'));
   std::string_view rest = text.substr(std::min(text.find_first_of("/?"), text.size()));
@@ -105,6 +105,10 @@ ZARRPOINT_INLINE result<web_url> web_url::parse(std::string_view text) {
   }
   if (out.port == (out.scheme == "http" ? 80 : 443)) out.port = 0;
   if (text.empty()) return refuse("it names no host");
+  const bool is_host = std::all_of(text.begin(), text.end(), [](char c) {
+    return detail::is_unreserved(c) || c == '%' || c == ':' || c == '[' || c == ']';
+  });
+  if (!is_host) return refuse("the name of its host has characters that no host has");
   out.host = detail::lower_text(text);
   const std::size_t question = rest.find('?');
   if (question != rest.npos) out.query = rest.substr(question + 1);
