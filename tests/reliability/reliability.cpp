@@ -17,6 +17,7 @@
 #include "escapes.hpp"
 #include "faults.hpp"
 #include "kills.hpp"
+#include "manager_kills.hpp"
 #include "power_cuts.hpp"
 #include "races.hpp"
 
@@ -36,7 +37,7 @@ constexpr row_entry rows[] = {
     {"kills", kills},         {"power_cuts", power_cuts},     {"crash_states", crash_states},
     {"faults", faults},       {"failing_disk", failing_disk}, {"allocations", allocations},
     {"documents", documents}, {"escapes", escapes},           {"damage", damage},
-    {"races", races},
+    {"races", races},         {"manager", manager_kills},
 };
 
 }  // namespace

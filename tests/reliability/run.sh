@@ -22,6 +22,7 @@ seed=${SEED:-1}
 # Row, trials of the short form, trials of its control, hundredths of the time of the long form.
 table="
 kills        2500  300   20
+manager      600   60    10
 crash_states 150000 2000 5
 faults       1500  150   14
 allocations  4000  300   3
@@ -33,7 +34,7 @@ ranks        400   150   8
 power_cuts   120   40    8
 failing_disk 50    20    2
 "
-rows=(${*:-kills crash_states faults allocations damage documents escapes races ranks power_cuts failing_disk fuzz sweep mpi})
+rows=(${*:-kills manager crash_states faults allocations damage documents escapes races ranks power_cuts failing_disk fuzz sweep mpi})
 
 compile() { # NAME OPTION SOURCE...
   local name=$1 cxx=(g++)

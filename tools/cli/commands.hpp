@@ -95,6 +95,34 @@ struct stats_arguments {
 };
 exit_status run_stats(const stats_arguments& of, const zp::context& how);
 
+struct steps_arguments {
+  std::string path;
+  bool json = false;
+};
+exit_status run_steps(const steps_arguments& of, const zp::context& how);
+
+struct keep_arguments {
+  std::string path;
+  std::vector<std::int64_t> steps{};
+  bool no_longer = false;
+};
+exit_status run_keep(const keep_arguments& of, const zp::context& how);
+
+struct rm_arguments {
+  std::string path;
+  std::vector<std::int64_t> steps{};
+  bool force = false;
+};
+exit_status run_rm(const rm_arguments& of, const zp::context& how);
+
+struct prune_arguments {
+  std::string path;
+  std::string newest{}, every{}, max_age{}, max_size{};  ///< as they are given; empty: not
+  std::vector<std::string> best{};                       ///< M:METRIC:lower
+  bool dry_run = false;
+};
+exit_status run_prune(const prune_arguments& of, const zp::context& how);
+
 exit_status run_completion(const std::string& shell);
 
 /// Says on standard error what went wrong; `failed`, or `stopped` after an interrupt.

@@ -18,15 +18,18 @@ _zarrpoint() {
   local command= word
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|completion) command=$word; break ;;
+      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|steps|keep|rm|prune|completion) command=$word; break ;;
     esac
   done
   local options="--help --memory --follow-links"
   case $command in
     "")
-      COMPREPLY=($(compgen -W "inspect cat verify seal convert delta apply squash diff stats completion --help --version --memory --follow-links" -- "$current"))
+      COMPREPLY=($(compgen -W "inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion --help --version --memory --follow-links" -- "$current"))
       return ;;
-    inspect|verify) options+=" --json" ;;
+    inspect|verify|steps) options+=" --json" ;;
+    keep) options+=" --no-longer" ;;
+    rm) options+=" --force" ;;
+    prune) options+=" --newest --every --best --max-age --max-size --dry-run" ;;
     cat) options+=" --slice --raw --json --npy" ;;
     convert) options+=" --to --dtype --codec --chunk --shard --only --skip --rename --strings --max-file-size --ocdbt --zarr-format --overwrite" ;;
     delta|apply|squash) options+=" --overwrite" ;;
@@ -40,7 +43,7 @@ _zarrpoint() {
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
     --ocdbt) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
     --zarr-format) COMPREPLY=($(compgen -W "2 3" -- "$current")); return ;;
-    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--max-file-size|--tolerance|--bins|--memory) COMPREPLY=(); return ;;
+    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--max-file-size|--tolerance|--bins|--newest|--every|--best|--max-age|--max-size|--memory) COMPREPLY=(); return ;;
   esac
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
@@ -66,6 +69,10 @@ _zarrpoint() {
     'squash:make one delta of several'
     'diff:tell what differs'
     'stats:tell how the values are distributed'
+    'steps:list the steps of a training run'
+    'keep:keep steps whatever the policy says'
+    'rm:remove steps'
+    'prune:remove the steps that are not to be kept'
     'completion:write a completion script'
   )
   if (( CURRENT == 2 )); then
@@ -90,6 +97,12 @@ _zarrpoint() {
     delta|apply|squash) _arguments '--overwrite' '--memory:size:' '--follow-links' '*:path:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
     stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
+    steps) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files -/' ;;
+    keep) _arguments '--no-longer' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
+    rm) _arguments '--force' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
+    prune)
+      _arguments '--newest:number:' '--every:number:' '*--best:number\:metric\:lower:' '--max-age:time:' \
+        '--max-size:size:' '--dry-run' '--memory:size:' '--follow-links' '1:path:_files -/' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
   esac
 }
@@ -98,13 +111,13 @@ if [ "$funcstack[1]" = _zarrpoint ]; then _zarrpoint "$@"; else compdef _zarrpoi
 
 constexpr std::string_view fish_script =
     R"(# fish completion for zarrpoint:  zarrpoint completion fish | source
-set -l commands inspect cat verify seal convert delta apply squash diff stats completion
+set -l commands inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'
 complete -c zarrpoint -l memory -x -d 'most memory to use'
 complete -c zarrpoint -l follow-links -d 'follow symbolic links'
-complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats' -l json -d 'write JSON'
+complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats steps' -l json -d 'write JSON'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
@@ -124,6 +137,14 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d '
 complete -c zarrpoint -n '__fish_seen_subcommand_from delta apply squash' -l overwrite -d 'replace a checkpoint'
 complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
 complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'
+complete -c zarrpoint -n '__fish_seen_subcommand_from keep' -l no-longer -d 'leave them to the policy'
+complete -c zarrpoint -n '__fish_seen_subcommand_from rm' -l force -d 'the newest and kept ones, too'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l newest -x -d 'keep the newest so many'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l every -x -d 'keep multiples of this step'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l best -x -d 'M:METRIC:lower or higher'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l max-age -x -d 'such as 7d'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l max-size -x -d 'such as 500G'
+complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l dry-run -d 'only list what would go'
 complete -c zarrpoint -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'
 )";
 

@@ -125,6 +125,10 @@ struct command_line {
   delta_arguments delta;
   diff_arguments diff;
   stats_arguments stats;
+  steps_arguments steps;
+  keep_arguments keep;
+  rm_arguments rm;
+  prune_arguments prune;
   std::string shell;
   std::string slice;
 
@@ -148,6 +152,8 @@ struct command_line {
     add_delta();
     add_diff();
     add_stats();
+    add_steps();
+    add_prune();
     add_completion();
   }
   command_line(const command_line&) = delete;
@@ -311,6 +317,40 @@ struct command_line {
     add_place(to, stats.path, stats.node);
     to->add_option("--bins", stats.bins, "Bins of the histogram")->check(CLI::Range(1, 200));
     add_json(to, stats.json);
+  }
+  void add_steps() {
+    constexpr const char* run = "Directory of the steps of a training run";
+    CLI::App* to = add("steps", "List the steps of a training run",
+                       [this](const zp::context& how) { return run_steps(steps, how); });
+    to->add_option("DIR", steps.path, run)->required();
+    add_json(to, steps.json);
+    to = add("keep", "Keep steps, whatever the policy of their manager says",
+             [this](const zp::context& how) { return run_keep(keep, how); });
+    to->add_option("DIR", keep.path, run)->required();
+    to->add_option("STEP", keep.steps, "Numbers of steps")->required();
+    to->add_flag("--no-longer", keep.no_longer, "Leave them to the policy again");
+    to = add("rm", "Remove steps that a manager wrote",
+             [this](const zp::context& how) { return run_rm(rm, how); });
+    to->add_option("DIR", rm.path, run)->required();
+    to->add_option("STEP", rm.steps, "Numbers of steps")->required();
+    to->add_flag("--force", rm.force, "The newest whole step and kept ones, too");
+  }
+  void add_prune() {
+    CLI::App* to = add("prune", "Remove the steps that are not to be kept",
+                       [this](const zp::context& how) { return run_prune(prune, how); });
+    to->add_option("DIR", prune.path, "Directory of the steps of a training run")->required();
+    to->add_option("--newest", prune.newest, "Keep the newest so many")->type_name("N");
+    to->add_option("--every", prune.every, "Keep multiples of this step")->type_name("N");
+    to->add_option("--best", prune.best, "Keep the best by a metric, e.g. 3:loss:lower")
+        ->type_name("M:METRIC:lower|higher")
+        ->expected(1)
+        ->take_all();
+    to->add_option("--max-age", prune.max_age, "Of these keep none that is older, e.g. 12h or 7d")
+        ->type_name("TIME");
+    to->add_option("--max-size", prune.max_size,
+                   "Of these keep the newest that fit together, e.g. 500G")
+        ->type_name("SIZE");
+    to->add_flag("--dry-run", prune.dry_run, "Only list what would go, and why");
   }
   void add_completion() {
     CLI::App* to = add("completion", "Write a completion script for a shell",

@@ -835,7 +835,10 @@ ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) con
     return detail::system_error("erase", describe(prefix), errno);
   }
   if (!S_ISDIR(info.st_mode)) return false;
-  const std::string aside = detail::temporary_name(name, detail::temporary_kind::unlocked);
+  // Nobody locks it: where locks tell, the next save beside it removes what a kill leaves here.
+  using kind = detail::temporary_kind;
+  const std::string aside = detail::temporary_name(
+      name, detail::has_true_locks(parent.get()) ? kind::locked : kind::unlocked);
   if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
     return detail::system_error("erase", describe(prefix), errno);
   const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;

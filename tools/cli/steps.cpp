@@ -1,0 +1,229 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+
+// `zarrpoint steps`, `keep`, `rm` and `prune`: the steps of a training run.
+
+#include <zarrpoint/manager/manager.hpp>
+
+#include "commands.hpp"
+#include "output.hpp"
+#include "text.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <string>
+
+namespace cli {
+
+namespace {
+
+zp::result<zp::checkpoint_manager> open_run(const std::string& path, bool exclusive,
+                                            const zp::context& how) {
+  zp::manager_options options{.exclusive = exclusive};
+  options.how = how;
+  return zp::checkpoint_manager::open(path, std::move(options));
+}
+
+std::string time_text(zp::wall_time at) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(at);
+  std::tm parts{};
+  char text[32];
+  if (seconds == 0 || ::gmtime_r(&seconds, &parts) == nullptr) return {};
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+/// Said of all that was passed over or could not be done.
+void tell_warnings(zp::checkpoint_manager& of) {
+  for (const std::string& said : of.warnings()) note(said);
+}
+
+std::string metrics_text(const zp::step_record& of) {
+  std::string out;
+  for (const auto& [name, value] : of.metrics)
+    out += (out.empty() ? "" : ", ") + escaped(name) + ' ' + shortest(value);
+  return out;
+}
+
+std::string state_text(const zp::step_record& of) {
+  if (!of.fault.empty()) return "damaged";
+  if (!of.is_managed) return "of others";
+  return of.is_pinned ? "kept" : "";
+}
+
+zp::node record_node(const zp::step_record& of) {
+  zp::node::object metrics;
+  for (const auto& [name, value] : of.metrics)
+    metrics.push_back({std::string(*text_node(name).if_string()), number_node(value)});
+  zp::node::array items;
+  for (const std::string& one : of.items) items.push_back(text_node(one));
+  zp::node out;
+  out.set("step", of.step);
+  out.set("name", text_node(of.name));
+  out.set("saved_at", time_text(of.saved_at));
+  out.set("bytes", of.bytes);
+  out.set("metrics", std::move(metrics));
+  out.set("items", std::move(items));
+  out.set("managed", of.is_managed);
+  out.set("kept", of.is_pinned);
+  out.set("fault", of.fault.empty() ? zp::node() : text_node(of.fault));
+  return out;
+}
+
+zp::result<std::int64_t> parse_count(const std::string& text, const char* what) {
+  std::int64_t out = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (wrong != std::errc() || end != text.data() + text.size() || out < 0)
+    return zp::error{zp::errc::invalid_argument,
+                     std::string(what) + ": \"" + text + "\" must be a number of 0 or more"};
+  return out;
+}
+
+/// A time such as 90s, 15m, 12h or 7d.
+zp::result<std::chrono::milliseconds> parse_age(const std::string& text, const char* what) {
+  constexpr std::int64_t most = 100'000;  // of days: 273 years
+  const std::int64_t unit = text.ends_with('d')   ? 86'400
+                            : text.ends_with('h') ? 3'600
+                            : text.ends_with('m') ? 60
+                            : text.ends_with('s') ? 1
+                                                  : 0;
+  auto count = parse_count(text.substr(0, text.empty() ? 0 : text.size() - 1), what);
+  if (unit == 0 || !count || *count > most * 86'400 / unit)
+    return zp::error{
+        zp::errc::invalid_argument,
+        std::string(what) + ": \"" + text + "\" must be a time such as 90s, 15m, 12h or 7d"};
+  return std::chrono::milliseconds(*count * unit * 1000);
+}
+
+/// M:METRIC:lower or M:METRIC:higher.
+zp::result<zp::keep_policy> parse_best(const std::string& text) {
+  const std::size_t first = text.find(':');
+  const std::size_t last = text.rfind(':');
+  const zp::error refused{zp::errc::invalid_argument,
+                          "--best: \"" + text +
+                              "\" must be a number, a metric and what is good of it, such as "
+                              "3:loss:lower or 1:accuracy:higher"};
+  if (first == text.npos || first == last) return refused;
+  const auto count = parse_count(text.substr(0, first), "--best");
+  const std::string good = text.substr(last + 1);
+  if (!count || (good != "lower" && good != "higher")) return refused;
+  return zp::keep_policy::best(static_cast<std::size_t>(*count),
+                               text.substr(first + 1, last - first - 1),
+                               good == "lower" ? zp::better::lower : zp::better::higher);
+}
+
+zp::result<zp::keep_policy> policy_of(const prune_arguments& of) {
+  std::optional<zp::keep_policy> out;
+  const auto add = [&](zp::keep_policy one) { out = out ? *out | std::move(one) : std::move(one); };
+  if (!of.newest.empty()) {
+    ZARRPOINT_TRY(count, parse_count(of.newest, "--newest"));
+    add(zp::keep_policy::newest(static_cast<std::size_t>(count)));
+  }
+  if (!of.every.empty()) {
+    ZARRPOINT_TRY(count, parse_count(of.every, "--every"));
+    add(zp::keep_policy::every_steps(count));
+  }
+  for (const std::string& one : of.best) {
+    ZARRPOINT_TRY(best, parse_best(one));
+    add(std::move(best));
+  }
+  if (!of.max_age.empty()) {
+    ZARRPOINT_TRY(age, parse_age(of.max_age, "--max-age"));
+    out = out ? *out & zp::keep_policy::within(age) : zp::keep_policy::within(age);
+  }
+  if (!of.max_size.empty()) {
+    std::uint64_t bytes = 0;
+    if (!parse_bytes(of.max_size, bytes))
+      return zp::error{zp::errc::invalid_argument,
+                       "--max-size: \"" + of.max_size + "\" must be a size such as 500G"};
+    out = out ? *out & zp::keep_policy::within_bytes(bytes) : zp::keep_policy::within_bytes(bytes);
+  }
+  if (out) return *std::move(out);
+  return zp::error{zp::errc::invalid_argument,
+                   "prune needs to know what stays: --newest, --every, --best, --max-age or "
+                   "--max-size"};
+}
+
+}  // namespace
+
+exit_status run_steps(const steps_arguments& of, const zp::context& how) {
+  bool is_whole = true;
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(run, open_run(of.path, false, how));
+    ZARRPOINT_TRY(latest, run.latest());
+    const std::vector<zp::step_record> all = run.records();
+    if (all.empty())
+      return zp::error{zp::errc::not_found, of.path +
+                                                " has no steps: a step is a directory such "
+                                                "as step_00000100 or 100"};
+    for (const zp::step_record& one : all) is_whole = is_whole && one.fault.empty();
+    if (of.json) {
+      zp::node::array steps;
+      for (const zp::step_record& one : all) steps.push_back(record_node(one));
+      zp::node out;
+      out.set("path", text_node(of.path));
+      out.set("latest", latest ? zp::node(*latest) : zp::node());
+      out.set("steps", std::move(steps));
+      return put_json(out);
+    }
+    tell_warnings(run);
+    table rows({"step", "name", "saved", "size", "metrics", "items", ""});
+    for (const zp::step_record& one : all) {
+      std::string items;
+      for (const std::string& item : one.items)
+        items += (items.empty() ? "" : ", ") + escaped(item);
+      const std::string size = one.fault.empty() && one.bytes > 0 ? byte_text(one.bytes) : "";
+      rows.add({std::to_string(one.step) + (latest == one.step ? " *" : ""), escaped(one.name),
+                time_text(one.saved_at), size, metrics_text(one), items, state_text(one)});
+    }
+    return put(rows.text(false));
+  };
+  if (const auto done = run(); !done) return fail(done.failure());
+  return is_whole ? exit_status::ok : exit_status::no;
+}
+
+exit_status run_keep(const keep_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(run, open_run(of.path, false, how));
+    for (const std::int64_t step : of.steps) ZARRPOINT_CHECK(run.pin(step, !of.no_longer));
+    return {};
+  };
+  if (const auto done = run(); !done) return fail(done.failure());
+  return exit_status::ok;
+}
+
+exit_status run_rm(const rm_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(run, open_run(of.path, true, how));
+    for (const std::int64_t step : of.steps) {
+      ZARRPOINT_CHECK(run.remove(step, of.force));
+      ZARRPOINT_CHECK(put("removed  step " + std::to_string(step) + '\n'));
+    }
+    tell_warnings(run);
+    return run.close();
+  };
+  if (const auto done = run(); !done) return fail(done.failure());
+  return exit_status::ok;
+}
+
+exit_status run_prune(const prune_arguments& of, const zp::context& how) {
+  const auto run = [&]() -> zp::result<void> {
+    ZARRPOINT_TRY(keep, policy_of(of));
+    ZARRPOINT_TRY(run, open_run(of.path, !of.dry_run, how));
+    ZARRPOINT_CHECK(run.latest());  // what is damaged does not count
+    auto gone =
+        of.dry_run ? zp::result<std::vector<zp::step_removal>>(run.dry_run(keep)) : run.prune(keep);
+    if (!gone) return std::move(gone).failure();
+    tell_warnings(run);
+    std::string text;
+    for (const zp::step_removal& one : *gone)
+      text += std::string(of.dry_run ? "would go  " : "removed  ") + escaped(one.name) + "  " +
+              escaped(one.why) + '\n';
+    if (gone->empty()) text = "nothing goes\n";
+    return put(text);
+  };
+  if (const auto done = run(); !done) return fail(done.failure());
+  return exit_status::ok;
+}
+
+}  // namespace cli
