@@ -9,5 +9,6 @@
 #include <zarrpoint/store/bodies.hpp>
 #include <zarrpoint/store/file/file_bodies.hpp>
 #include <zarrpoint/store/file/write_bodies.hpp>
+#include <zarrpoint/store/format_bodies.hpp>
 #include <zarrpoint/store/zip/read_bodies.hpp>
 #include <zarrpoint/store/zip/write_bodies.hpp>

@@ -730,5 +730,5 @@ ZARRPOINT_INLINE result<opened_root> open_chain(const location& where, const del
 #include <zarrpoint/checkpoint/document/bodies.hpp>
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>
 #include <zarrpoint/delta/difference_bodies.hpp>
-#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/format_bodies.hpp>
 #endif

@@ -623,6 +623,6 @@ ZARRPOINT_INLINE result<stored_place> index_at(const place_look& at, const char*
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/format_bodies.hpp>
 #include <zarrpoint/zarr/type_bodies.hpp>
 #endif

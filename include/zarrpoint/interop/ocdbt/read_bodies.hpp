@@ -972,5 +972,5 @@ ZARRPOINT_INLINE result<stored_place> ocdbt::format::open(const place_look& at,
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/codec/bytes_to_bytes/zstd_bodies.hpp>
-#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/format_bodies.hpp>
 #endif

@@ -419,7 +419,7 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
 #include <zarrpoint/core/checksum/bodies.hpp>
 #include <zarrpoint/exec/bodies.hpp>
 #include <zarrpoint/store/base/bodies.hpp>
-#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/format_bodies.hpp>
 #include <zarrpoint/store/remote/bodies.hpp>
 #include <zarrpoint/store/remote/client_bodies.hpp>
 #include <zarrpoint/store/zip/read_bodies.hpp>
