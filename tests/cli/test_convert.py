@@ -615,7 +615,7 @@ class Convert(Case):
         zarr.create_array(self.folder / "b.zarr", data=np.arange(5), compressors=BloscCodec())
         rename_codec(self.folder / "b.zarr/zarr.json", "blosc", "pcodec")
         for arguments, word in [
-            ((source, self.folder / "o.bin"), "give --to: the name"),
+            ((source, self.folder / "o.bin"), "give --to (zarr3, zarr2, orbax, safetensors, npz, dcp or"),
             ((source, self.folder / "o.zarr", "--codec", "blosc:10"), "clevel"),
             ((source, self.folder / "o.zarr", "--codec", "lz4"), "zstd[:LEVEL]"),
             ((source, self.folder / "o.zarr", "--codec", "zstd:x"), "the level is not a number"),

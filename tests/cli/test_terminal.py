@@ -234,6 +234,11 @@ class Usage(Case):
             self.assertIn("--help", self.text(command, "--help"))
         self.assertIn("Exit status", said)
 
+    def test_help_of_a_command(self):
+        self.assertEqual(self.text("help"), self.text("--help"))
+        self.assertEqual(self.text("help", "convert"), self.text("convert", "--help"))
+        self.assertEqual(self.text("help", "vonvert"), self.text("--help"))
+
     def test_bad_usage(self):
         for arguments in (
             (),

@@ -222,7 +222,10 @@ class planner {
     const std::string to = target();
     if (is_beneath(of_.in, of_.out))
       return bad('"' + of_.in + "\" lies in \"" + of_.out + "\", which --overwrite would replace");
-    if (to.empty()) return bad("give --to: the name \"" + of_.out + "\" does not tell the format");
+    if (to.empty())
+      return bad(
+          "give --to (zarr3, zarr2, orbax, safetensors, npz, dcp or torch_dist): the name \"" +
+          of_.out + "\" does not tell the format");
     if (of_.strings == "skip" && to != "safetensors")
       return bad("--strings is for safetensors only; " + to + " can hold strings");
     ZARRPOINT_CHECK(max_file_bytes());

@@ -405,6 +405,16 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& wrong, int cou
 
 exit_status run(int count, char** words) {
   command_line line;
+  // "help convert" is "convert --help".
+  std::vector<char*> asked_for_help(words, words + count);
+  std::string flag = "--help";
+  if (count > 1 && std::string_view(words[1]) == "help") {
+    asked_for_help.erase(asked_for_help.begin() + 1);
+    asked_for_help.resize(std::min<std::size_t>(asked_for_help.size(), 2));
+    asked_for_help.push_back(flag.data());
+    count = static_cast<int>(asked_for_help.size());
+    words = asked_for_help.data();
+  }
   try {
     line.app.parse(count, words);
   } catch (const CLI::Success& asked) {  // --help and --version
