@@ -9,10 +9,6 @@
 #include <zarrpoint/codec/bytes_to_bytes/zstd.hpp>
 #include <zarrpoint/core/printable.hpp>
 
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace zarrpoint { inline namespace v0 {

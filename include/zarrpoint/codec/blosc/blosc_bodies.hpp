@@ -11,7 +11,6 @@
 #include <zarrpoint/core/config.hpp>
 
 #include <cmath>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -7,8 +7,6 @@
 #include <zarrpoint/codec/blosc/blosc.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/gzip.hpp>
 
-#include <cstddef>
-
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {

@@ -4,7 +4,6 @@
 
 #include <zarrpoint/codec/array_to_array/elements.hpp>
 #include <zarrpoint/codec/array_to_bytes/packbits.hpp>
-#include <zarrpoint/codec/array_to_bytes/vlen_utf8.hpp>
 #include <zarrpoint/codec/lists/default_codecs.hpp>
 #include <zarrpoint/codec/n5/n5_codec.hpp>
 #include <zarrpoint/codec/numcodecs/byte_codecs.hpp>

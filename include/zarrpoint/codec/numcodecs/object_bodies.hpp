@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/numcodecs/object_codecs.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/printable.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -7,18 +7,11 @@
 #include <zarrpoint/codec/pcodec/pcodec.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
-#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <span>
-#include <string>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -5,18 +5,11 @@
 // Opt in: include this header, link zfp (-lzfp), and use
 // `default_codecs::with<zfp_codec, zfpy_codec>`.
 
-#include <zarrpoint/codec/base/concepts.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
-#include <zarrpoint/codec/zfp/zfp_parameters.hpp>
 #include <zarrpoint/codec/zfp/zfp_stream.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
