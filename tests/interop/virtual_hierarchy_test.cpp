@@ -128,8 +128,8 @@ struct grids final : detail::lazy_nodes {
   std::vector<std::pair<std::string, dims>> all;
 
   std::string original_name(std::size_t number) const override { return all[number].first; }
-  result<std::string> document(std::size_t number) const override {
-    return R"({"rank":)" + std::to_string(all[number].second.rank()) + "}";
+  result<node> document(std::size_t number) const override {
+    return node(node::object{{"rank", std::uint64_t{all[number].second.rank()}}});
   }
   result<dims> counts(std::size_t number) const override { return all[number].second; }
   result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view at,
@@ -184,6 +184,73 @@ TEST_CASE("made hierarchy: nodes that are made when they are asked for") {
     CAPTURE(other);
     CHECK(text_at(made, other) == "none");
   }
+}
+
+/// An array that has documents of its own.
+struct stored_documents final : detail::lazy_nodes {
+  std::vector<std::pair<std::string, std::string>> all;  ///< by their keys
+  std::uint64_t most = 1000;
+
+  std::string original_name(std::size_t) const override { return "n\n"; }
+  result<node> document(std::size_t) const override { return node(); }
+  result<dims> counts(std::size_t) const override { return dims(); }
+  result<std::unique_ptr<blob>> chunk(std::size_t, std::string_view, std::string) const override {
+    return std::unique_ptr<blob>();
+  }
+  result<std::unique_ptr<blob>> open(const detail::hierarchy_place& at, std::string_view wanted,
+                                     std::string called) const override {
+    std::unique_ptr<blob> found;
+    for (const auto& [name, text] : all)
+      if (name == wanted) found = detail::text_blob(text, called);
+    return with_name(at, wanted, std::move(found), most);
+  }
+};
+
+TEST_CASE("made hierarchy: documents that are stored get a name, within the memory for them") {
+  const auto told = [](const stored_documents& by, std::string_view wanted) -> result<std::string> {
+    detail::virtual_hierarchy made;
+    made.add("n\n", by, 0);
+    made.finish({}).value();
+    ZARRPOINT_TRY(object, made.open(key("n%0A").child(wanted).value(), "its name"));
+    if (object == nullptr) return std::string("none");
+    std::string out(object->size(), ' ');
+    ZARRPOINT_CHECK(object->read(0, std::as_writable_bytes(std::span(out))));
+    return out;
+  };
+  stored_documents v3, v2, bare;
+  v3.all = {{"zarr.json", R"({"a":1,"attributes":{"b":2}})"}};
+  v2.all = {{".zarray", "{}"}, {".zattrs", R"({"b":2})"}};
+  bare.all = {{".zarray", "{}"}};
+  CHECK(told(v3, "zarr.json").value() == R"({"a":1,"attributes":{"b":2,"original_name":"n\n"}})");
+  CHECK(told(v3, ".zattrs").value() == "none");
+  CHECK(told(v2, ".zattrs").value() == R"({"b":2,"original_name":"n\n"})");
+  CHECK(told(v2, ".zarray").value() == "{}");
+  CHECK(told(v2, "zarr.json").value() == "none");
+  CHECK(told(bare, ".zattrs").value() == R"({"original_name":"n\n"})");
+  v3.most = 8;
+  CHECK(told(v3, "zarr.json").failure().code == errc::resource_limit);
+  v2.most = 6;
+  CHECK(told(v2, ".zattrs").failure().code == errc::resource_limit);
+  v3.all = {{"zarr.json", "{"}};
+  CHECK(told(v3, "zarr.json").failure().code == errc::corrupt);
+}
+
+TEST_CASE("made hierarchy: a bool that is neither 0 nor 1 is damage, where it is read") {
+  detail::virtual_hierarchy made;
+  made.add("flags", detail::raw_array({dtype(dtype_kind::bool_), {3}}),
+           std::vector<std::byte>{std::byte{1}, std::byte{2}, std::byte{0}})
+      .value();
+  made.finish({}).value();
+  const auto chunk = made.open(key("flags/c/0"), "flags").value();
+  CHECK(chunk->size() == 3);
+  std::byte one{};
+  CHECK(chunk->read(0, mutable_bytes(&one, 1)));
+  CHECK(chunk->read(2, mutable_bytes(&one, 1)));
+  const auto failed = chunk->read(1, mutable_bytes(&one, 1));
+  REQUIRE_FALSE(failed);
+  CHECK(failed.failure().code == errc::corrupt);
+  CHECK(failed.failure().message.find("neither 0 nor 1") != std::string::npos);
+  CHECK_FALSE(chunk->map());  // nobody is to see it
 }
 
 TEST_CASE("made hierarchy: one node that is the whole") {

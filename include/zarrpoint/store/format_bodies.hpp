@@ -136,7 +136,7 @@ ZARRPOINT_INLINE result<std::optional<stored_place>> find_by_formats(
   if (chosen == nullptr) return std::optional<stored_place>();
   if (other != nullptr) {
     const auto as = [&](const format_entry& one) {
-      return in_quotes(url::of_path(one.name, path).str());
+      return '"' + printable(url::of_path(one.name, path).str(), 8192) + '"';
     };
     return error{errc::invalid_argument, "open " + path + ": it may be of the format " +
                                              std::string(other->name) + " or " +

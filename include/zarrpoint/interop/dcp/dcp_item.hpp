@@ -135,12 +135,9 @@ class tensor_grid {
 array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
                             std::vector<axis_edges> edges = {});
 
-/// Its `zarr.json`.
-result<std::string> document_of(const array_metadata& of);
-
 /// An array of one chunk: its `zarr.json`, and the bytes of the chunk.
 struct value_array {
-  std::string document;
+  node document;
   std::vector<std::byte> chunk;
   std::size_t rank = 0;
 };

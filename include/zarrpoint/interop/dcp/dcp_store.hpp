@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -24,8 +25,9 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 /// listed, and not read. Names that cannot be keys are shown in another way, with the attribute
 /// `original_name`. Of Megatron-Core's objects (`key/shard_0_1`) it is the one object that their
 /// list holds.
-class state_store {
+class state_store : public v0::detail::virtual_store {
  public:
+  using virtual_store::open;
   /// The checkpoint in the directory `at` of `base`. That holds `.metadata`, or the `__0.metadata`,
   /// `__1.metadata` and on of processes that saved each for itself. Or it holds the safetensors
   /// files of one model, by their index or as torch's writer for them names them. Errors:
@@ -33,14 +35,6 @@ class state_store {
   /// those of `read_metadata`.
   static result<state_store> open(any_store base, store_key at,
                                   const torch::pickle_limits& limits = metadata_limits);
-
-  result<std::unique_ptr<blob>> open(const store_key& key) const;
-
-  std::string describe(const store_key& key) const;
-
-  result<std::vector<list_entry>> list(const store_key& prefix) const;
-
-  const void* identity() const noexcept { return state_.get(); }
 
   const dcp::metadata& metadata() const noexcept;
 
@@ -55,7 +49,7 @@ class state_store {
 
  private:
   struct state;
-  explicit state_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+  explicit state_store(std::shared_ptr<const state> opened);
 
   static result<state_store> read(any_store base, store_key at, const torch::pickle_limits& limits);
 

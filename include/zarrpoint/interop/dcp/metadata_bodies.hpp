@@ -946,11 +946,6 @@ ZARRPOINT_INLINE result<mapping> chunk_blob::map() const {
                  v0::detail::make_counted<const mapping>(whole));
 }
 
-ZARRPOINT_INLINE result<std::string> document_of(const array_metadata& of) {
-  ZARRPOINT_TRY(document, to_v3(of));
-  return dump_json(document);
-}
-
 ZARRPOINT_INLINE array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
                                              std::vector<axis_edges> edges) {
   array_metadata out = v0::detail::raw_array(spec);
@@ -962,7 +957,7 @@ ZARRPOINT_INLINE array_metadata raw_metadata(const tensor_spec& spec, const dims
 ZARRPOINT_INLINE result<value_array> text_array(std::string_view text, bool is_json) {
   ZARRPOINT_TRY(made, v0::detail::array_of_texts({}, {text}));
   if (is_json) made.metadata.attributes.set("content_type", "application/json");
-  ZARRPOINT_TRY(document, document_of(made.metadata));
+  ZARRPOINT_TRY(document, to_v3(made.metadata));
   return value_array{std::move(document), std::move(made.chunk), 0};
 }
 
@@ -977,7 +972,7 @@ ZARRPOINT_INLINE result<value_array> stored_tensor(const torch::file& from,
                  "its tensor has more than " + std::to_string(most_bytes) + " bytes"};
   dims chunk_shape = info->spec.shape;
   for (index_t& extent : chunk_shape) extent = std::max<index_t>(extent, 1);
-  ZARRPOINT_TRY(document, document_of(raw_metadata(info->spec, chunk_shape)));
+  ZARRPOINT_TRY(document, to_v3(raw_metadata(info->spec, chunk_shape)));
   ZARRPOINT_TRY(copy, tensor::make(info->spec));
   ZARRPOINT_CHECK(from.read(*info, copy.mutable_view()));
   const std::byte* const first = copy.view().data;
@@ -1036,13 +1031,13 @@ ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::stri
   torch::pickle_value value = from.root();
   if (is_object(value, name)) value = value.element(0);
   if (auto number = torch::detail::read_number(value)) {
-    ZARRPOINT_TRY(document, document_of(number->metadata));
+    ZARRPOINT_TRY(document, to_v3(number->metadata));
     return value_array{std::move(document), std::move(number->chunk), 0};
   }
   if (const std::string* const text = value.if_string()) return text_array(*text, false);
   if (torch::is_tensor(value)) return stored_tensor(from, value);
   if (auto numpy = torch::detail::read_numpy(value)) {
-    ZARRPOINT_TRY(document, document_of(v0::detail::raw_array(numpy->spec, endian::little)));
+    ZARRPOINT_TRY(document, to_v3(v0::detail::raw_array(numpy->spec, endian::little)));
     return value_array{std::move(document), std::move(numpy->elements), numpy->spec.shape.rank()};
   }
   ZARRPOINT_TRY(document, to_node(from, name));

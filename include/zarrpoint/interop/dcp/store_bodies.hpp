@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/checked.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
@@ -20,19 +19,13 @@
 #include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/zarr/chunks.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
+#include <zarrpoint/zarr/metadata_v3.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <mutex>
-#include <utility>
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
@@ -181,7 +174,7 @@ struct leaf {
 
 /// What is not a tensor, or not read, as an array.
 struct shown_array {
-  std::string document;
+  node document;
   dims counts;  ///< of its chunks
   std::vector<std::byte> chunk;
   std::vector<stored_item> items{};  ///< what is not read has these for chunks
@@ -327,24 +320,20 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     constexpr std::string_view document = "zarr.json";
     if (found == nullptr || !leaves[number].is_renamed || !rest.ends_with(document))
       return std::move(found);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(found->size()));
-    ZARRPOINT_CHECK(found->read(0, bytes));
-    ZARRPOINT_TRY(told, parse_json(bytes));
+    ZARRPOINT_TRY(told, v0::detail::parse_object(*found, value_limits().max_bytes));
     std::string own(rest.substr(0, rest.size() - document.size()));
     if (!own.empty()) own.pop_back();
     if (const node* const attributes = told.find("attributes"))
       if (const node* const name = attributes->find(v0::detail::original_name_member))
         if (const std::string* const text = name->if_string()) own = *text;
-    ZARRPOINT_TRY(text, v0::detail::with_original_name(
-                            as_text(bytes_view(bytes)),
-                            original_name(number) + (own.empty() ? "" : "/") + own));
-    return v0::detail::text_blob(text, found->name());
+    v0::detail::tell_name(told, original_name(number) + (own.empty() ? "" : "/") + own);
+    return v0::detail::text_blob(dump_json(told), found->name());
   }
 
-  result<std::string> document_of(std::size_t at) const {
+  result<node> document_of(std::size_t at) const {
     const detail::tensor_grid& grid = grids[at];
     const tensor_spec spec{metadata.tensors[at].spec.type, grid.shape()};
-    return detail::document_of(detail::raw_metadata(spec, grid.chunk_shape(), grid.edges()));
+    return to_v3(detail::raw_metadata(spec, grid.chunk_shape(), grid.edges()));
   }
 
   result<std::unique_ptr<blob>> open_chunk(std::size_t at, std::string_view rest,
@@ -369,7 +358,7 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
   static detail::shown_array unread(const v0::detail::unread_entry& what,
                                     std::vector<stored_item> items) {
     const auto count = static_cast<index_t>(items.size());
-    return {dump_json(v0::detail::unread_document(what)), dims{count}, {}, std::move(items)};
+    return {v0::detail::unread_document(what), dims{count}, {}, std::move(items)};
   }
 
   /// A leaf that is not a tensor, or is not known.
@@ -391,7 +380,7 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     return unread({"object", made.failure().message, {}}, {metadata.values[of.at].from});
   }
 
-  result<std::string> document(std::size_t number) const override {
+  result<node> document(std::size_t number) const override {
     if (leaves[number].is == detail::leaf::kind::tensor) return document_of(leaves[number].at);
     ZARRPOINT_TRY(made, shown(number));
     return std::move(made.document);
@@ -418,10 +407,10 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     return detail::open_item(base, item, UINT64_MAX);
   }
 
-  result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+  result<std::unique_ptr<blob>> open(const v0::detail::hierarchy_place& at, std::string_view key,
                                      std::string called) const override {
-    if (const object tensors = open_object(number)) return open_in(*tensors, number, key);
-    return lazy_nodes::open(number, key, std::move(called));
+    if (const object tensors = open_object(at.number)) return open_in(*tensors, at.number, key);
+    return lazy_nodes::open(at, key, std::move(called));
   }
 
   result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const override {
@@ -431,6 +420,9 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     return tensors->list(key);
   }
 };
+
+ZARRPOINT_INLINE state_store::state_store(std::shared_ptr<const state> opened)
+    : virtual_store({opened, &opened->tree}, opened->name), state_(std::move(opened)) {}
 
 ZARRPOINT_INLINE result<state_store> state_store::open(any_store base, store_key at,
                                                        const torch::pickle_limits& limits) {
@@ -528,18 +520,6 @@ ZARRPOINT_INLINE result<torch::file> state_store::value(std::string_view name) c
   return error{errc::not_found, state_->name + " has no value " + v0::detail::in_quotes(name)};
 }
 
-ZARRPOINT_INLINE std::string state_store::describe(const store_key& key) const {
-  return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> state_store::open(const store_key& key) const {
-  return guarded([&] { return state_->tree.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> state_store::list(const store_key& prefix) const {
-  return guarded([&] { return state_->tree.list(prefix); });
-}
-
 // ---------------------------------------------------------------------------------- dcp_format.hpp
 
 namespace detail {
@@ -590,9 +570,27 @@ ZARRPOINT_INLINE result<std::optional<store_key>> state_key(const any_store& dir
   return newest_iteration(directory);
 }
 
+/// Whether a look finds the index of a model in a directory, and not that directory.
+ZARRPOINT_INLINE bool is_index(const place_look& at) {
+  const std::string_view name = at.place();
+  return at.is_file() && name.substr(name.rfind('/') + 1) == safetensors::detail::files_index;
+}
+
+/// The index of a model stands for the directory that it is in.
+ZARRPOINT_INLINE result<stored_place> directory_of(const place_look& at) {
+  if (is_index(at)) return v0::detail::index_at(at, safetensors::detail::files_index.data());
+  ZARRPOINT_CHECK(at.check_directory());
+  return stored_place{at.directory(), store_key::root()};
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
+  if (detail::is_index(at)) {
+    ZARRPOINT_TRY(beside, detail::directory_of(at));
+    ZARRPOINT_TRY(is_in_parts, safetensors::detail::has_parts(beside.store, store_key::root()));
+    return is_in_parts ? claim::sure : claim::none;
+  }
   if (!at.is_directory()) return claim::none;
   ZARRPOINT_TRY(found, detail::state_key(at.directory()));
   if (!found) return claim::none;
@@ -602,14 +600,14 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
 }
 
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
-  ZARRPOINT_CHECK(at.check_directory());
-  ZARRPOINT_TRY(found, detail::state_key(at.directory()));
+  ZARRPOINT_TRY(place, detail::directory_of(at));
+  const any_store& directory = place.store;
+  ZARRPOINT_TRY(found, detail::state_key(directory));
   if (!found)
     return error{errc::not_found,
                  at.path() + " holds no .metadata of torch.distributed.checkpoint"};
-  ZARRPOINT_TRY(is_megatron, detail::has_file(at.directory(), *found, "metadata.json"));
-  ZARRPOINT_TRY(opened,
-                state_store::open(at.directory(), *found, metadata_limits.within(use.memory)));
+  ZARRPOINT_TRY(is_megatron, detail::has_file(directory, *found, "metadata.json"));
+  ZARRPOINT_TRY(opened, state_store::open(directory, *found, metadata_limits.within(use.memory)));
   return at.within(std::move(opened),
                    is_megatron ? "Megatron-Core torch_dist checkpoint" : "DCP checkpoint");
 }

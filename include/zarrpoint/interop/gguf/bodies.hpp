@@ -556,17 +556,13 @@ ZARRPOINT_INLINE tensor_store::tensor_store(v0::detail::virtual_hierarchy tree, 
 
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
                                                          const header_limits& limits) {
-  const std::string name = base.describe(at);
-  ZARRPOINT_TRY(file, base.open(at));
-  if (file == nullptr) return error{errc::not_found, "open " + name + ": there is no such file"};
+  ZARRPOINT_TRY(file, v0::detail::open_existing(base, at));
   const std::string_view whole = at.str();
   return open(
       std::move(file), whole.substr(whole.rfind('/') + 1),
       [&](const std::string& other) -> result<std::unique_ptr<blob>> {
         ZARRPOINT_TRY(key, at.parent().child(other));
-        ZARRPOINT_TRY(opened, base.open(key));
-        if (opened == nullptr) return error{errc::not_found, "there is no such file"};
-        return std::move(opened);
+        return v0::detail::open_existing(base, key);
       },
       limits);
 }

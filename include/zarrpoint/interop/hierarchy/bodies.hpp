@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -13,6 +12,7 @@
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
+#include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/zarr/chunks.hpp>
@@ -188,15 +188,44 @@ ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
       {"attributes", node::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
 }
 
-ZARRPOINT_INLINE result<std::string> with_original_name(std::string_view document,
-                                                        std::string_view name) {
-  ZARRPOINT_TRY(out, parse_json(as_bytes(document)));
+inline std::string told_name(std::string_view name) {
+  return is_utf8(name) ? std::string(name) : printable(name, name.size());
+}
+
+ZARRPOINT_INLINE void tell_name(node& document, std::string_view name) {
   node attributes;
-  if (node* const own = out.find("attributes")) attributes = std::move(*own);
-  attributes.set(std::string(original_name_member),
-                 is_utf8(name) ? std::string(name) : printable(name, name.size()));
-  out.set("attributes", std::move(attributes));
-  return dump_json(out);
+  if (node* const own = document.find("attributes")) attributes = std::move(*own);
+  attributes.set(std::string(original_name_member), told_name(name));
+  document.set("attributes", std::move(attributes));
+}
+
+ZARRPOINT_INLINE result<node> parse_object(const blob& from, std::uint64_t most) {
+  const std::uint64_t size = from.size();
+  if (size > most)
+    return error{errc::resource_limit, from.name() + ": it has " + std::to_string(size) +
+                                           " bytes, and limits::memory has room for " +
+                                           std::to_string(most) + "; raise it"};
+  ZARRPOINT_TRY(text, buffer::allocate(static_cast<std::size_t>(size)));
+  ZARRPOINT_CHECK(from.read(0, text.bytes()));
+  return parse_json(std::as_const(text).bytes(), {.max_bytes = static_cast<std::size_t>(size)})
+      .at(from.name());
+}
+
+/// A document that is made here as text, in which the attributes come last.
+inline std::string document_text(node document) {
+  node attributes = node::object{};
+  if (node* const own = document.find("attributes")) attributes = std::move(*own);
+  std::erase_if(*document.if_object(), [](const auto& one) { return one.key == "attributes"; });
+  document.set("attributes", std::move(attributes));
+  return dump_json(document);
+}
+
+/// Such a text with the attribute that tells the name in the file.
+inline std::string with_name(std::string_view document_text, std::string_view name) {
+  std::string out(document_text.substr(0, document_text.size() - 2));
+  if (!out.ends_with('{')) out += ',';
+  return out + dump_json(std::string(original_name_member)) + ':' + dump_json(told_name(name)) +
+         "}}";
 }
 
 inline std::shared_ptr<const std::vector<std::byte>> shared_text_of(std::string_view text) {
@@ -234,15 +263,33 @@ inline std::vector<list_entry> list_array(const dims& counts, std::string_view p
   return out;
 }
 
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> lazy_nodes::open(std::size_t number,
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> lazy_nodes::open(const hierarchy_place& at,
                                                                 std::string_view key,
                                                                 std::string called) const {
   if (key == "zarr.json") {
-    ZARRPOINT_TRY(text, document(number));
-    return text_blob(text, std::move(called));
+    ZARRPOINT_TRY(made, document(at.number));
+    if (at.is_renamed) tell_name(made, original_name(at.number));
+    return text_blob(dump_json(made), std::move(called));
   }
   if (key != "c" && !key.starts_with("c/")) return std::unique_ptr<blob>();
-  return chunk(number, key, std::move(called));
+  return chunk(at.number, key, std::move(called));
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> lazy_nodes::with_name(const hierarchy_place& at,
+                                                                     std::string_view key,
+                                                                     std::unique_ptr<blob> stored,
+                                                                     std::uint64_t most) const {
+  const bool is_v3 = key == "zarr.json";
+  if (!at.is_renamed || (!is_v3 && key != ".zattrs")) return stored;
+  if (stored == nullptr) {
+    ZARRPOINT_TRY(v2, is_v3 ? std::unique_ptr<blob>() : open(at, ".zarray", at.name));
+    if (v2 == nullptr) return std::unique_ptr<blob>();
+    stored = text_blob("{}", at.name);
+  }
+  ZARRPOINT_TRY(told, parse_object(*stored, most));
+  node whole = is_v3 ? std::move(told) : node(node::object{{"attributes", std::move(told)}});
+  tell_name(whole, original_name(at.number));
+  return text_blob(dump_json(is_v3 ? whole : *whole.find("attributes")), stored->name());
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> lazy_nodes::list(std::size_t number,
@@ -269,12 +316,41 @@ ZARRPOINT_INLINE void virtual_hierarchy::add(const std::string& name, array made
   arrays_.push_back(std::move(made));
 }
 
+ZARRPOINT_INLINE result<void> check_bools(bytes_view elements) {
+  for (const std::byte each : elements)
+    if (each > std::byte{1}) return error{errc::corrupt, "a bool is neither 0 nor 1"};
+  return {};
+}
+
+/// Bools as others store them, checked where they are read.
+class bool_blob final : public blob {
+ public:
+  using blob::read;
+  explicit bool_blob(std::unique_ptr<blob> from) : from_(std::move(from)) {}
+
+  std::uint64_t size() const noexcept override { return from_->size(); }
+  std::string name() const override { return from_->name(); }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(from_->read(offset, into));
+    return check_bools(into).at(name());
+  }
+
+ private:
+  std::unique_ptr<blob> from_;
+};
+
 ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
                                                      const array_metadata& as, chunk_opener chunk) {
   if (!is_wanted(name)) return {};
+  if (as.type == dtype_kind::bool_)
+    chunk = [inner = std::move(chunk)](std::string called) -> result<std::unique_ptr<blob>> {
+      ZARRPOINT_TRY(opened, inner(std::move(called)));
+      if (opened == nullptr) return std::move(opened);
+      return v0::detail::make_owned<blob, bool_blob>(std::move(opened));
+    };
   if (!last_ || *last_ != as) {
     ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
-    last_text_ = shared_text_of(dump_json(document));
+    last_text_ = shared_text_of(document_text(std::move(document)));
     last_ = as;
   }
   array made{last_text_, as.shape.rank(), {}};
@@ -287,7 +363,7 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
                                                      const unread_entry& what,
                                                      std::vector<chunk_opener> stored) {
   if (is_wanted(name))
-    add(name, {shared_text_of(dump_json(unread_document(what))), 1, std::move(stored)});
+    add(name, {shared_text_of(document_text(unread_document(what))), 1, std::move(stored)});
   return {};
 }
 
@@ -318,8 +394,7 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::show_names(bool are_keys) {
       each.name = std::move(shown[i]);
       if (each.is_lazy || each.name == names[i]) continue;
       shared_text& document = arrays_[each.number].document;
-      ZARRPOINT_TRY(told, with_original_name(as_text(bytes_view(*document)), names[i]));
-      document = shared_text_of(told);
+      document = shared_text_of(with_name(as_text(bytes_view(*document)), names[i]));
     }
   }
   for (place& each : places_)
@@ -391,37 +466,12 @@ ZARRPOINT_INLINE const virtual_hierarchy::place* virtual_hierarchy::find(
   }
 }
 
-/// A document with the name in the file. One of Zarr v2 may lack attributes.
-inline result<std::unique_ptr<blob>> with_original_name(std::unique_ptr<blob> document, bool is_v3,
-                                                        const std::string& name,
-                                                        std::string called) {
-  constexpr std::uint64_t most = std::uint64_t{128} << 20;
-  std::string text = "{}";
-  if (document != nullptr) {
-    text.resize(static_cast<std::size_t>(std::min(document->size(), most)));
-    ZARRPOINT_CHECK(document->read(0, std::as_writable_bytes(std::span(text))));
-  }
-  if (!is_v3) text = R"({"attributes":)" + text + '}';
-  ZARRPOINT_TRY(told, with_original_name(text, name).at(called));
-  if (is_v3) return text_blob(told, std::move(called));
-  ZARRPOINT_TRY(whole, parse_json(as_bytes(told)));
-  return text_blob(dump_json(*whole.find("attributes")), std::move(called));
-}
-
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_hierarchy::open(const store_key& key,
                                                                        std::string name) const {
   std::string_view rest;
   if (const place* const at = find(key.str(), rest)) {
     if (!at->is_lazy) return arrays_[at->number].open(rest, std::move(name));
-    ZARRPOINT_TRY(object, lazy_->open(at->number, rest, name));
-    const bool is_v3 = rest == "zarr.json";
-    if (!at->is_renamed || (!is_v3 && rest != ".zattrs")) return std::move(object);
-    if (object == nullptr) {
-      ZARRPOINT_TRY(v2, is_v3 ? std::unique_ptr<blob>() : lazy_->open(at->number, ".zarray", name));
-      if (v2 == nullptr) return std::unique_ptr<blob>();
-    }
-    return with_original_name(std::move(object), is_v3, lazy_->original_name(at->number),
-                              std::move(name));
+    return lazy_->open(*at, rest, std::move(name));
   }
   const store_key group = key.parent();
   if (key.name() != "zarr.json" || !is_group(group.str())) return std::unique_ptr<blob>();
@@ -451,6 +501,15 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_hierarchy::list(
   sort_by_text(out, [](const list_entry& one) -> std::string_view { return one.name; });
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+ZARRPOINT_INLINE std::string virtual_hierarchy::describe(const store_key& key,
+                                                         const std::string& file) const {
+  if (key.is_root()) return file;
+  std::string_view rest;
+  const place* const at = lazy_ != nullptr ? find(key.str(), rest) : nullptr;
+  std::string out = at != nullptr && at->is_lazy ? lazy_->describe(at->number, rest) : "";
+  return out.empty() ? file + ":" + std::string(key.str()) : out;
 }
 
 ZARRPOINT_INLINE array_metadata raw_array(const tensor_spec& spec, endian order) {
@@ -493,6 +552,14 @@ ZARRPOINT_INLINE result<text_array> array_of_texts(const dims& shape,
 
 // ------------------------------------------------------------------------------- virtual_store.hpp
 
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_existing(const any_store& store,
+                                                             const store_key& key) {
+  ZARRPOINT_TRY(found, store.open(key));
+  if (found == nullptr)
+    return error{errc::not_found, "open " + store.describe(key) + ": there is no such file"};
+  return std::move(found);
+}
+
 ZARRPOINT_INLINE virtual_store::virtual_store(virtual_hierarchy tree, std::string name)
     : tree_(make_counted<const virtual_hierarchy>(std::move(tree))), name_(std::move(name)) {}
 
@@ -501,7 +568,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> virtual_store::open(const store_k
 }
 
 ZARRPOINT_INLINE std::string virtual_store::describe(const store_key& key) const {
-  return key.is_root() ? name_ : name_ + ":" + std::string(key.str());
+  return tree_->describe(key, name_);
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> virtual_store::list(
@@ -572,8 +639,20 @@ struct left_tensors {
   }
 };
 
-ZARRPOINT_INLINE result<node> join_files(const weight_index& of, const file_adder& add,
-                                         virtual_hierarchy& to) {
+ZARRPOINT_INLINE result<model_files> model_files::at(const any_store& base, store_key index) {
+  ZARRPOINT_TRY(read, read_weight_index(base, index));
+  if (!read) return error{errc::not_found, "there is no such file"};
+  return model_files{base, std::move(index), *std::move(read)};
+}
+
+ZARRPOINT_INLINE result<node> model_files::join(const file_adder& add_file,
+                                                virtual_hierarchy& to) const {
+  const weight_index& of = index;
+  const auto add = [&](const std::string& name) -> result<void> {
+    ZARRPOINT_TRY(key, at_key.parent().child(name));
+    ZARRPOINT_TRY(from, open_existing(base, key));
+    return add_file(name, std::move(from), to).at(base.describe(key));
+  };
   std::map<std::string_view, std::vector<std::string_view>> names;
   for (const auto& [name, file] : of.file_of) names[file].push_back(name);
   left_tensors left;
@@ -593,7 +672,7 @@ ZARRPOINT_INLINE result<node> join_files(const weight_index& of, const file_adde
                          ", so this one is not read");
       return false;
     });
-    ZARRPOINT_CHECK(add(file, to));
+    ZARRPOINT_CHECK(add(file));
     if (const auto lost = std::find(found.begin(), found.end(), false); lost != found.end())
       return error{errc::corrupt,
                    "weight_map: tensor " +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -26,7 +27,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// whose attribute `unread` tells the reason.
 struct unread_entry {
   std::string type;    ///< what the format calls it: a class, a dtype
-  std::string reason;  ///< a sentence without a full stop
+  std::string reason;  ///< a sentence without a full stop; `corrupt: ` begins that of damage
   dims shape{};        ///< empty where it has none
 };
 
@@ -37,8 +38,19 @@ inline constexpr std::string_view unread_member = "unread";
 /// `c/1` and so on beneath it, for those who compare them.
 node unread_document(const unread_entry& what);
 
-/// A document with the attribute that tells the name in the file.
-result<std::string> with_original_name(std::string_view document, std::string_view name);
+/// Adds the attribute that tells the name in the file.
+void tell_name(node& document, std::string_view name);
+
+/// The JSON that an object is. Errors: `resource_limit` above `most` bytes; those of `parse_json`.
+result<node> parse_object(const blob& from, std::uint64_t most);
+
+/// What lies at a name of a hierarchy, if that is not a group.
+struct hierarchy_place {
+  std::string name;  ///< as it is shown
+  std::size_t number = 0;
+  bool is_lazy = false;
+  bool is_renamed = false;
+};
 
 /// Nodes of a hierarchy that are made when they are asked for, by their numbers.
 class lazy_nodes {
@@ -49,8 +61,8 @@ class lazy_nodes {
 
   /// What the file calls it.
   virtual std::string original_name(std::size_t number) const = 0;
-  /// The `zarr.json` of an array.
-  virtual result<std::string> document(std::size_t number) const = 0;
+  /// The `zarr.json` of an array, without that name.
+  virtual result<node> document(std::size_t number) const = 0;
   /// Its chunks along each axis.
   virtual result<dims> counts(std::size_t number) const = 0;
   /// A chunk by its key beneath the array; a null pointer for none.
@@ -59,11 +71,18 @@ class lazy_nodes {
 
   /// What lies at a key beneath a node, and what `list` of a store gives. What is not one array of
   /// Zarr v3, as these two take it, has its own.
-  virtual result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+  virtual result<std::unique_ptr<blob>> open(const hierarchy_place& at, std::string_view key,
                                              std::string called) const;
   virtual result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const;
+  /// Where that is, for messages; empty where the name of the file tells.
+  virtual std::string describe(std::size_t, std::string_view) const { return {}; }
 
  protected:
+  /// `stored`, which lies at `key` beneath a node, with the name in the file if it is a document
+  /// that tells of the attributes. One of Zarr v2 may lack it. Errors: those of `parse_object`.
+  result<std::unique_ptr<blob>> with_name(const hierarchy_place& at, std::string_view key,
+                                          std::unique_ptr<blob> stored, std::uint64_t most) const;
+
   ~lazy_nodes() = default;
 };
 
@@ -105,13 +124,7 @@ class virtual_hierarchy {
   /// which the names alone take more than 64 MiB.
   result<void> finish(const node& attributes, bool are_keys = false);
 
-  /// What lies at a name, if that is not a group.
-  struct place {
-    std::string name;  ///< as it is shown
-    std::size_t number = 0;
-    bool is_lazy = false;
-    bool is_renamed = false;
-  };
+  using place = hierarchy_place;
 
   /// Once it is finished: all of them, sorted by name.
   const std::vector<place>& places() const noexcept { return places_; }
@@ -120,6 +133,7 @@ class virtual_hierarchy {
   /// A null pointer for no such key.
   result<std::unique_ptr<blob>> open(const store_key& key, std::string name) const;
   result<std::vector<list_entry>> list(const store_key& prefix) const;
+  std::string describe(const store_key& key, const std::string& file) const;
 
  private:
   /// Most arrays of a model have the document of the one before them, and share its text.
@@ -150,6 +164,9 @@ class virtual_hierarchy {
   shared_text root_text_;            ///< null where the root is an array
   shared_text group_text_;
 };
+
+/// Errors: `corrupt` for a byte that is neither 0 nor 1, which no program may have for a bool.
+result<void> check_bools(bytes_view elements);
 
 /// The metadata of an array whose one chunk holds its elements as they are, row by row.
 array_metadata raw_array(const tensor_spec& spec, endian order = native_endian);

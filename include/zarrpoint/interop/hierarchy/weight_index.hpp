@@ -45,14 +45,25 @@ result<weight_index> parse_weight_index(const node& document);
 /// `parse_weight_index`; `resource_limit` above 256 MiB.
 result<std::optional<weight_index>> read_weight_index(const any_store& store, const store_key& key);
 
-/// Adds all that a file holds to a hierarchy.
-using file_adder = std::function<result<void>(const std::string& file, virtual_hierarchy& to)>;
+/// Adds all that a file of that name holds to a hierarchy.
+using file_adder = std::function<result<void>(const std::string& name, std::unique_ptr<blob> from,
+                                              virtual_hierarchy& to)>;
 
-/// Puts what an index takes from each of its files into one hierarchy, and gives what it leaves
-/// out, for people: `left_out`, the number, and `tensors`, the first thousand, each with `name`,
-/// `file` and `reason`; null where nothing is. Errors: `corrupt` for a tensor that its file has
-/// not; those of `add`, which name the file.
-result<node> join_files(const weight_index& of, const file_adder& add, virtual_hierarchy& to);
+/// A model in several files.
+struct model_files {
+  any_store base;
+  store_key at_key;  ///< of the index, beside which they lie
+  weight_index index;
+
+  /// Errors: `not_found`, those of `read_weight_index`.
+  static result<model_files> at(const any_store& base, store_key index);
+
+  /// Puts what the index takes from each file into one hierarchy, and gives what it leaves out, for
+  /// people: `left_out`, the number, and `tensors`, the first thousand, each with `name`, `file`
+  /// and `reason`; null where nothing is. Errors: `not_found`; `corrupt` for a tensor that its file
+  /// has not; those of `add_file`. They name the file.
+  result<node> join(const file_adder& add_file, virtual_hierarchy& to) const;
+};
 
 /// Whether a look finds a directory with an index of that name, and nothing that counts more: a
 /// Zarr hierarchy, or a checkpoint of torch.distributed.checkpoint.

@@ -26,7 +26,8 @@ namespace zarrpoint { inline namespace v0 {
 
 // ----------------------------------------------------------------------------- megatron_layout.hpp
 
-namespace megatron { namespace detail {
+namespace megatron {
+namespace detail {
 
 ZARRPOINT_INLINE std::string to_json(const backends& from) {
   const auto text = [](const std::string& name) {
@@ -101,10 +102,6 @@ ZARRPOINT_INLINE result<array_metadata> to_metadata(const tensor_layout& of) {
   return parse_array_v2(document);
 }
 
-}}  // namespace megatron::detail
-
-namespace megatron { namespace detail {
-
 ZARRPOINT_INLINE result<store_key> tensor_key(std::string_view key) {
   ZARRPOINT_TRY(out, store_key::parse(key));
   if (out.is_root() || key == metadata_file || key == common_file)
@@ -135,12 +132,6 @@ ZARRPOINT_INLINE std::optional<dims> split_numbers(std::string_view text) {
   }
   return out;
 }
-
-}}  // namespace megatron::detail
-
-namespace megatron {
-
-namespace detail {
 
 ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, std::string_view key,
                                                  const tensor_layout& of) {
@@ -195,14 +186,6 @@ ZARRPOINT_INLINE result<void> write_common(const any_store& store, const torch::
   ZARRPOINT_TRY(key, store_key::parse(common_file));
   return torch::save(store, key, state, "common");
 }
-
-}  // namespace detail
-
-}  // namespace megatron
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace megatron { namespace detail {
 
 ZARRPOINT_INLINE result<dtype> stored_type(const save_job& job, const planned_tensor& tensor) {
   const dtype* const cast =
@@ -415,12 +398,6 @@ ZARRPOINT_INLINE result<message> unlist_object(std::unique_ptr<blob> file) {
   return archive->with(object).at(name);
 }
 
-}}}}  // namespace zarrpoint::v0::megatron::detail
-
-namespace zarrpoint { inline namespace v0 { namespace megatron {
-
-namespace detail {
-
 ZARRPOINT_INLINE result<void> check_common(const any_store& store, const backends& wrote) {
   if (wrote.common == "torch" && wrote.common_version == 1) return {};
   return error{errc::unsupported, store.describe(store_key::root()) +
@@ -582,7 +559,8 @@ ZARRPOINT_INLINE void directory::complete_shapes(std::vector<object_id>& objects
       one.shape.push_back(last + 1);
 }
 
-}}}  // namespace zarrpoint::v0::megatron
+}  // namespace megatron
+}}  // namespace zarrpoint::v0
 
 namespace zarrpoint { inline namespace v0 {
 

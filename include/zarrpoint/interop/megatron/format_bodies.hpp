@@ -6,6 +6,7 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/megatron/megatron_format.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 
@@ -20,8 +21,9 @@ namespace zarrpoint { inline namespace v0 { namespace megatron {
 namespace detail {
 
 /// The tensors of a directory, as a store. Copies share it.
-class tensor_folders {
+class tensor_folders : public v0::detail::virtual_store {
  public:
+  using virtual_store::open;
   static result<tensor_folders> open(const any_store& directory) {
     const auto made = v0::detail::make_counted<state>(directory);
     ZARRPOINT_CHECK(made->add_folders());
@@ -29,18 +31,11 @@ class tensor_folders {
     return tensor_folders(made);
   }
 
-  result<std::unique_ptr<blob>> open(const store_key& key) const {
-    return guarded([&] { return state_->tree.open(key, describe(key)); });
-  }
-  result<std::vector<list_entry>> list(const store_key& prefix) const {
-    return guarded([&] { return state_->tree.list(prefix); });
-  }
-  std::string describe(const store_key& key) const { return state_->base.describe(key); }
-  const void* identity() const noexcept { return state_.get(); }
-
  private:
   struct state final : v0::detail::lazy_nodes {
     explicit state(any_store directory) : base(std::move(directory)) {}
+
+    static constexpr std::uint64_t most_document_bytes = std::uint64_t{1} << 20;
 
     any_store base;
     std::vector<store_key> folders;  ///< the nodes of `tree`, by their numbers
@@ -50,19 +45,20 @@ class tensor_folders {
       return std::string(folders[number].str());
     }
     // It has documents of its own, of Zarr v2.
-    result<std::string> document(std::size_t) const override { return std::string(); }
+    result<node> document(std::size_t) const override { return node(); }
     result<dims> counts(std::size_t) const override { return dims(); }
     result<std::unique_ptr<blob>> chunk(std::size_t, std::string_view, std::string) const override {
       return std::unique_ptr<blob>();
     }
 
-    result<std::unique_ptr<blob>> open(std::size_t number, std::string_view rest,
+    result<std::unique_ptr<blob>> open(const v0::detail::hierarchy_place& at, std::string_view rest,
                                        std::string called) const override {
-      ZARRPOINT_TRY(key, folders[number].child(rest));
+      ZARRPOINT_TRY(key, folders[at.number].child(rest));
       ZARRPOINT_TRY(object, base.open(key));
       const bool is_chunk = !rest.empty() && rest.find_first_not_of("0123456789.") == rest.npos;
-      if (object != nullptr || !is_chunk) return std::move(object);
-      ZARRPOINT_TRY(document, document_of(folders[number]));
+      if (object != nullptr || !is_chunk)
+        return with_name(at, rest, std::move(object), most_document_bytes);
+      ZARRPOINT_TRY(document, document_of(folders[at.number]));
       const node* const fill = document.find("fill_value");
       if (fill == nullptr || !fill->is_null()) return std::move(object);
       return error{errc::not_found, called + ": a chunk is missing, and Megatron-Core stores all"};
@@ -73,9 +69,13 @@ class tensor_folders {
       return base.list(key);
     }
 
+    std::string describe(std::size_t number, std::string_view rest) const override {
+      return base.describe(folders[number].child(rest).value_or(folders[number]));
+    }
+
     result<node> document_of(const store_key& folder) const {
       ZARRPOINT_TRY(key, folder.child(".zarray"));
-      ZARRPOINT_TRY(text, get(base, key, std::uint64_t{1} << 20));
+      ZARRPOINT_TRY(text, get(base, key, most_document_bytes));
       if (!text || text->empty()) return node();  // the lock of a process
       return parse_json(*text).at(base.describe(key));
     }
@@ -111,9 +111,8 @@ class tensor_folders {
     }
   };
 
-  explicit tensor_folders(std::shared_ptr<const state> made) : state_(std::move(made)) {}
-
-  std::shared_ptr<const state> state_;
+  explicit tensor_folders(const std::shared_ptr<const state>& made)
+      : virtual_store({made, &made->tree}, made->base.describe(store_key::root())) {}
 };
 
 }  // namespace detail

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <zarrpoint/array/array.hpp>
-#include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
@@ -18,7 +17,6 @@
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
-#include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>

@@ -227,15 +227,13 @@ using v0::detail::virtual_hierarchy;
 using v0::detail::zip_archive;
 using v0::detail::zip_member;
 
-/// Errors: `unsupported` for strings of no characters, which no data type of Zarr has.
-ZARRPOINT_INLINE result<array_metadata> stored_as(const npy_header& of) {
+/// Strings of no characters (`U0`), for which no data type of Zarr has a length, are texts.
+ZARRPOINT_INLINE array_metadata stored_as(const npy_header& of) {
   tensor_spec spec = of.spec;
-  if (spec.type.is_variable()) {
-    if (of.text_length == 0)
-      return error{errc::unsupported, "npy: strings of no characters (U0) are not supported"};
-    spec.type = dtype::utf32(of.text_length);
-  }
+  const bool is_text = spec.type.is_variable();
+  if (is_text && of.text_length != 0) spec.type = dtype::utf32(of.text_length);
   array_metadata out = v0::detail::raw_array(spec, of.order);
+  if (is_text && of.text_length == 0) out.codecs = {codec_spec("vlen-utf8")};
   if (!of.fortran_order || spec.shape.rank() < 2) return out;
   node::array axes;
   for (std::size_t d = spec.shape.rank(); d-- > 0;) axes.emplace_back(std::uint64_t{d});
@@ -290,8 +288,7 @@ ZARRPOINT_INLINE result<void> add_npy(virtual_hierarchy& to, std::unique_ptr<blo
     }
     const bool is_last = size >= rest || rest - size < sizeof mark || !begins_npy(mark);
     ZARRPOINT_CHECK(check_size(header, is_last ? rest : size));
-    ZARRPOINT_TRY(as, stored_as(header));
-    arrays.push_back({std::move(as), at + header.data_offset, bytes});
+    arrays.push_back({stored_as(header), at + header.data_offset, bytes});
     return at + size;
   };
   for (std::uint64_t at = 0; at < whole.size() || arrays.empty();) {
@@ -306,6 +303,7 @@ ZARRPOINT_INLINE result<void> add_npy(virtual_hierarchy& to, std::unique_ptr<blo
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto chunk = [file, begin = arrays[i].begin,
                         size = arrays[i].size](std::string name) -> result<std::unique_ptr<blob>> {
+      if (size == 0) return std::unique_ptr<blob>();  // of texts, each of which is empty
       return v0::detail::make_owned<blob, v0::detail::range_blob>(file, begin, size,
                                                                   std::move(name));
     };
@@ -341,6 +339,7 @@ struct member_elements {
     return {};
   }
   result<std::unique_ptr<blob>> open(std::string name) {
+    if (begin == member.size) return std::unique_ptr<blob>();  // of texts, each of which is empty
     ZARRPOINT_TRY(whole, v0::detail::open_zip_member(archive, member));
     ZARRPOINT_CHECK(check(*whole));
     const auto file = v0::detail::make_counted<const container_file>(std::move(whole));
@@ -370,7 +369,11 @@ ZARRPOINT_INLINE result<void> add_member(virtual_hierarchy& to,
     return to.add(name, *as,
                   [elements](std::string called) { return elements->open(std::move(called)); });
   if (as.failure().code == errc::resource_limit) return std::move(as).failure();
-  return to.add(name, v0::detail::unread_entry{"npy", as.failure().message, {}}, {});
+  const bool is_damage = as.failure().code == errc::corrupt;
+  return to.add(name,
+                v0::detail::unread_entry{
+                    "npy", is_damage ? to_string(as.failure()) : as.failure().message, {}},
+                {});
 }
 
 ZARRPOINT_INLINE result<void> add_npz(virtual_hierarchy& to, std::unique_ptr<blob> from,
@@ -396,9 +399,7 @@ ZARRPOINT_INLINE result<void> add_npz(virtual_hierarchy& to, std::unique_ptr<blo
 
 ZARRPOINT_INLINE result<array_store> array_store::open(any_store base, store_key at,
                                                        const store_options& how) {
-  const std::string name = base.describe(at);
-  ZARRPOINT_TRY(from, base.open(at));
-  if (from == nullptr) return error{errc::not_found, "open " + name + ": there is no such file"};
+  ZARRPOINT_TRY(from, v0::detail::open_existing(base, at));
   return open(std::move(from), how);
 }
 

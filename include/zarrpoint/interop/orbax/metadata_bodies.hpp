@@ -892,11 +892,10 @@ ZARRPOINT_INLINE std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const 
   return std::make_unique<aggregate_blob>(std::move(file), std::move(pieces));
 }
 
-ZARRPOINT_INLINE result<std::string> array_document(const aggregate_array& array) {
+ZARRPOINT_INLINE result<node> array_document(const aggregate_array& array) {
   ZARRPOINT_TRY(type, v0::detail::parse_data_type_v3(node(array.type)));
   const tensor_spec spec{type, dims(std::span<const index_t>(array.shape))};
-  ZARRPOINT_TRY(out, to_v3(v0::detail::raw_array(spec, endian::little)));
-  return dump_json(out);
+  return to_v3(v0::detail::raw_array(spec, endian::little));
 }
 
 ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {

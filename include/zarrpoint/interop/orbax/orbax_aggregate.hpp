@@ -3,18 +3,12 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
-#include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
@@ -65,7 +59,7 @@ std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const blob> file,
                                          std::vector<aggregate_piece> pieces);
 
 /// The `zarr.json` of such an array, which is one chunk.
-result<std::string> array_document(const aggregate_array& array);
+result<node> array_document(const aggregate_array& array);
 
 /// The text of a leaf: its storage name is a JSON pointer without its escapes.
 const std::string* text_of(const node& texts, std::string_view storage);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -22,8 +23,9 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 /// Every call for Zarr hierarchies works on it. A missing chunk is `not_found` where Orbax stores
 /// all of them, never the fill value. To load a leaf of which nothing is stored is `corrupt`, and
 /// one that a handler of the user's own saved is `unsupported`. The attribute `unread` says why.
-class tree_store {
+class tree_store : public v0::detail::virtual_store {
  public:
+  using virtual_store::open;
   /// The tree in the directory `at` of `base`, which holds `_METADATA` or the older `checkpoint`.
   /// Errors: `not_found` for no such directory, and for one without either. `corrupt`, naming the
   /// file, also where `_METADATA` is missing beside other files of Orbax's. `unsupported` for a
@@ -32,14 +34,6 @@ class tree_store {
   /// `resource_limit`. Of the file `checkpoint` the names and texts may have 128 MiB whatever it
   /// says.
   static result<tree_store> open(any_store base, store_key at, std::uint64_t memory = UINT64_MAX);
-
-  result<std::unique_ptr<blob>> open(const store_key& key) const;
-
-  std::string describe(const store_key& key) const;
-
-  result<std::vector<list_entry>> list(const store_key& prefix) const;
-
-  const void* identity() const noexcept { return state_.get(); }
 
   /// The tree as Orbax describes it, with what is empty.
   const orbax::tree& tree() const noexcept;
@@ -54,7 +48,7 @@ class tree_store {
 
  private:
   struct state;
-  explicit tree_store(std::shared_ptr<const state> opened) : state_(std::move(opened)) {}
+  explicit tree_store(std::shared_ptr<const state> opened);
 
   static result<tree_store> read(any_store base, store_key at, std::uint64_t memory);
 

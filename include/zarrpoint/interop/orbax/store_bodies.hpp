@@ -6,24 +6,19 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
-#include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
-#include <zarrpoint/interop/hierarchy/virtual_store.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_aggregate.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
-#include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
-#include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
-#include <cstddef>
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
@@ -192,12 +187,12 @@ ZARRPOINT_INLINE std::string unread_v2(std::string_view type) {
 }
 
 /// `zarr.json` of an array that is `corrupt` to all who open it, and no other leaf with it.
-ZARRPOINT_INLINE std::string fault_document(const std::string& reason) {
-  return dump_json(
-      node::object{{"zarr_format", 3},
-                   {"node_type", "array"},
-                   {"data_type", "missing"},
-                   {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}});
+ZARRPOINT_INLINE node fault_document(const std::string& reason) {
+  return node::object{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"data_type", "missing"},
+      {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}};
 }
 
 /// Whether a name may be that of a chunk of Zarr v2.
@@ -237,14 +232,13 @@ struct tree_store::state final : v0::detail::lazy_nodes {
     return leaves[number].leaf->original_name();
   }
 
-  result<std::string> document(std::size_t number) const override {
+  result<node> document(std::size_t number) const override {
     const detail::shown_leaf& of = leaves[number];
     using kind = detail::shown_leaf::kind;
     if (of.is == kind::fault) return detail::fault_document(of.text);
     if (of.is == kind::inline_) return detail::array_document(*of.inline_array);
     ZARRPOINT_TRY(empty, v0::detail::array_of_texts({}, {""}));
-    ZARRPOINT_TRY(out, to_v3(empty.metadata));
-    return dump_json(out);
+    return to_v3(empty.metadata);
   }
 
   result<dims> counts(std::size_t number) const override {
@@ -269,18 +263,26 @@ struct tree_store::state final : v0::detail::lazy_nodes {
     return detail::aggregate_elements(file, of.inline_array->pieces);
   }
 
-  result<std::unique_ptr<blob>> open(std::size_t number, std::string_view key,
+  result<std::unique_ptr<blob>> open(const v0::detail::hierarchy_place& at, std::string_view key,
                                      std::string called) const override {
-    const detail::shown_leaf& of = leaves[number];
+    const detail::shown_leaf& of = leaves[at.number];
     if (of.is != detail::shown_leaf::kind::array)
-      return lazy_nodes::open(number, key, std::move(called));
-    return key.empty() ? std::unique_ptr<blob>() : open_stored(of, key, called);
+      return lazy_nodes::open(at, key, std::move(called));
+    if (key.empty()) return std::unique_ptr<blob>();
+    ZARRPOINT_TRY(stored, open_stored(of, key, called));
+    return with_name(at, key, std::move(stored), document_bytes);
   }
 
   result<std::vector<list_entry>> list(std::size_t number, std::string_view prefix) const override {
     const detail::shown_leaf& of = leaves[number];
     if (of.is != detail::shown_leaf::kind::array) return lazy_nodes::list(number, prefix);
     return list_array(of, prefix);
+  }
+
+  std::string describe(std::size_t number, std::string_view rest) const override {
+    const detail::shown_leaf& of = leaves[number];
+    if (of.is != detail::shown_leaf::kind::array) return {};
+    return of.base->describe(of.key.child(rest).value_or(of.key));
   }
 
   result<std::optional<std::vector<std::byte>>> read_file(std::string_view file) const {
@@ -506,6 +508,9 @@ struct tree_store::state final : v0::detail::lazy_nodes {
   }
 };
 
+ZARRPOINT_INLINE tree_store::tree_store(std::shared_ptr<const state> opened)
+    : virtual_store({opened, &opened->shown}, opened->name), state_(std::move(opened)) {}
+
 ZARRPOINT_INLINE result<tree_store> tree_store::open(any_store base, store_key at,
                                                      std::uint64_t memory) {
   const std::string name = base.describe(at);
@@ -615,23 +620,6 @@ ZARRPOINT_INLINE result<std::vector<array_facts>> tree_store::array_facts() cons
               all.end());
     return state_->by_leaf(all, &facts::name);
   });
-}
-
-ZARRPOINT_INLINE std::string tree_store::describe(const store_key& key) const {
-  std::string_view rest;
-  const auto* const at = key.is_root() ? nullptr : state_->shown.find(key.str(), rest);
-  if (at == nullptr || state_->leaves[at->number].is != detail::shown_leaf::kind::array)
-    return key.is_root() ? state_->name : state_->name + ":" + std::string(key.str());
-  const detail::shown_leaf& of = state_->leaves[at->number];
-  return of.base->describe(of.key.child(rest).value_or(of.key));
-}
-
-ZARRPOINT_INLINE result<std::unique_ptr<blob>> tree_store::open(const store_key& key) const {
-  return guarded([&] { return state_->shown.open(key, describe(key)); });
-}
-
-ZARRPOINT_INLINE result<std::vector<list_entry>> tree_store::list(const store_key& prefix) const {
-  return guarded([&] { return state_->shown.list(prefix); });
 }
 
 // -------------------------------------------------------------------------------- orbax_format.hpp

@@ -108,10 +108,6 @@ ZARRPOINT_INLINE result<metadata_map> parse_metadata(const node& value) {
   return out;
 }
 
-}}  // namespace safetensors::detail
-
-namespace safetensors { namespace detail {
-
 ZARRPOINT_INLINE result<header> parse_header(bytes_view text, std::uint64_t data_bytes) {
   if (text.empty() || text.front() != std::byte{'{'})
     return detail::broken("the header does not begin with {");
@@ -214,13 +210,8 @@ ZARRPOINT_INLINE result<std::string> dump_header(const header& from) {
 
 namespace safetensors { namespace detail {
 
-/// A `bool` other than 0 and 1 would be undefined behaviour for code that reads it.
 ZARRPOINT_INLINE result<void> check_elements(bytes_view data, dtype type) {
-  if (type.kind() != dtype_kind::bool_) return {};
-  for (const std::byte each : data) {
-    if (each > std::byte{1}) return broken("a BOOL is neither 0 nor 1");
-  }
-  return {};
+  return type == dtype_kind::bool_ ? v0::detail::check_bools(data) : result<void>();
 }
 
 ZARRPOINT_INLINE result<read_file_header> read_header(const blob& source, std::uint64_t most) {
@@ -230,6 +221,8 @@ ZARRPOINT_INLINE result<read_file_header> read_header(const blob& source, std::u
     return broken(std::to_string(size) + " bytes are too few for a safetensors file");
   ZARRPOINT_CHECK(source.read(0, prefix));
   const std::uint64_t length = load_le<std::uint64_t>(prefix);
+  if (as_text(bytes_view(prefix)) == "version ")
+    return error{errc::corrupt, "a Git LFS pointer, not the file; `git lfs pull` fetches it"};
   if (length > max_header_bytes)
     return broken("a header of " + std::to_string(length) +
                   " bytes is more than the format's limit of " + std::to_string(max_header_bytes));
@@ -368,9 +361,7 @@ ZARRPOINT_INLINE result<void> file::read_into(const tensor_info& tensor,
 }
 
 ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key) {
-  ZARRPOINT_TRY(opened, store.open(key));
-  if (opened == nullptr)
-    return error{errc::not_found, "open " + store.describe(key) + ": there is no such file"};
+  ZARRPOINT_TRY(opened, v0::detail::open_existing(store, key));
   const std::shared_ptr<const blob> source = std::move(opened);
   ZARRPOINT_TRY(read, detail::read_header(*source).at(source->name()));
   return file(source, std::move(read.checked), read.data_offset);
@@ -450,12 +441,6 @@ ZARRPOINT_INLINE result<void> save(std::string_view path, std::span<const named_
   ZARRPOINT_TRY(place, detail::locate(path, {.sync = true}));
   return save(place.store, place.key, tensors, metadata);
 }
-
-}  // namespace safetensors
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
 // --------------------------------------------------------------------------- safetensors_files.hpp
 
@@ -743,7 +728,8 @@ struct read_files {
     ZARRPOINT_TRY(read, read_header(*from, most));
     if (index != nullptr && read.checked.metadata.contains(std::string(sharding_member)))
       return error{errc::unsupported,
-                   "it has parts of tensors (DCP_SHARDING_INFO), which dcp::format joins"};
+                   "it has parts of tensors (DCP_SHARDING_INFO), which dcp::format joins; call "
+                   "the index model.safetensors.index.json"};
     for (const auto& [key, value] : read.checked.metadata) attributes.set(key, value);
     const auto file = v0::detail::make_counted<const v0::detail::container_file>(std::move(from));
     for (const tensor_info& each : read.checked.tensors) {
@@ -756,21 +742,16 @@ struct read_files {
 
 ZARRPOINT_INLINE result<void> add_model(virtual_hierarchy& to, const any_store& base,
                                         const store_key& at, read_files& read) {
-  ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
-  if (!index) return error{errc::not_found, "there is no such file"};
-  read.index = &*index;
-  const auto add = [&](const std::string& name, virtual_hierarchy& tree) -> result<void> {
-    ZARRPOINT_TRY(key, at.parent().child(name));
-    ZARRPOINT_TRY(from, base.open(key));
-    if (from == nullptr)
-      return error{errc::not_found, base.describe(key) + ": there is no such file"};
-    return read.add(name, std::move(from), tree).at(base.describe(key));
-  };
-  ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, to));
+  ZARRPOINT_TRY(model, v0::detail::model_files::at(base, at));
+  read.index = &model.index;
+  const auto add = [&](const std::string& name, std::unique_ptr<blob> from,
+                       virtual_hierarchy& tree) { return read.add(name, std::move(from), tree); };
+  ZARRPOINT_TRY(told, model.join(add, to));
   read.index = nullptr;
-  if (index->total_size && *index->total_size != read.total)
-    told.set("total_size", "total_size is " + std::to_string(*index->total_size) +
-                               ", the tensors have " + std::to_string(read.total) + " bytes");
+  const auto& size = model.index.total_size;
+  if (size && *size != read.total)
+    told.set("total_size", "total_size is " + std::to_string(*size) + ", the tensors have " +
+                               std::to_string(read.total) + " bytes");
   if (!told.is_null())
     read.attributes.set(std::string(v0::detail::weight_map_member), std::move(told));
   return {};
@@ -778,23 +759,25 @@ ZARRPOINT_INLINE result<void> add_model(virtual_hierarchy& to, const any_store& 
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
-                                                         std::uint64_t most) {
+ZARRPOINT_INLINE result<tensor_store> tensor_store::open_model(const any_store& base,
+                                                               const store_key& at,
+                                                               std::uint64_t most) {
   const std::string name = base.describe(at);
   const auto read = [&]() -> result<tensor_store> {
-    if (!at.str().ends_with(".json")) {
-      ZARRPOINT_TRY(file, base.open(at));
-      if (file == nullptr)
-        return error{errc::not_found, "open " + name + ": there is no such file"};
-      return open(std::move(file), most);
-    }
     v0::detail::virtual_hierarchy tree;
     detail::read_files read{most, nullptr, node(node::object{}), 0};
-    ZARRPOINT_CHECK(detail::add_model(tree, base, at, read).at("open " + name));
-    ZARRPOINT_CHECK(tree.finish(read.attributes).at("open " + name));
+    ZARRPOINT_CHECK(detail::add_model(tree, base, at, read));
+    ZARRPOINT_CHECK(tree.finish(read.attributes));
     return tensor_store(std::move(tree), name);
   };
-  return guarded(read);
+  return guarded(read).at("open " + name);
+}
+
+ZARRPOINT_INLINE result<tensor_store> tensor_store::open(any_store base, store_key at,
+                                                         std::uint64_t most) {
+  if (at.str().ends_with(".json")) return open_model(base, at, most);
+  ZARRPOINT_TRY(file, v0::detail::open_existing(base, at));
+  return open(std::move(file), most);
 }
 
 ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> file,
@@ -864,19 +847,20 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
 
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
   ZARRPOINT_TRY(place, v0::detail::index_at(at, detail::files_index.data()));
-  const bool is_model = place.key.str().ends_with(".json");
-  if (!is_model) {  // a file, which may be a link: it is the caller's own path
+  const std::string_view head = at.head();
+  const std::uint64_t most = detail::header_bytes_within(use.memory);
+  const bool is_json = head.starts_with('{') && (head.size() <= 8 || head[8] != '{');
+  if (at.is_file() && !is_json) {  // it may be a link: it is the caller's own path
     ZARRPOINT_TRY(file, at.open_file());
-    ZARRPOINT_TRY(opened,
-                  tensor_store::open(std::move(file), detail::header_bytes_within(use.memory)));
+    ZARRPOINT_TRY(opened, tensor_store::open(std::move(file), most));
     return at.within(std::move(opened), "safetensors");
   }
-  ZARRPOINT_TRY(opened, tensor_store::open(std::move(place.store), std::move(place.key),
-                                           detail::header_bytes_within(use.memory)));
+  ZARRPOINT_TRY(opened, tensor_store::open_model(place.store, place.key, most));
   return at.within(std::move(opened), "safetensors in files");
 }
 
-}}}  // namespace zarrpoint::v0::safetensors
+}  // namespace safetensors
+}}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>

@@ -38,6 +38,9 @@ class tensor_store : public v0::detail::virtual_store {
   /// `dcp::state_store` joins; `corrupt`; `resource_limit`.
   static result<tensor_store> open(any_store base, store_key at, std::uint64_t most = UINT64_MAX);
   static result<tensor_store> open(std::unique_ptr<blob> file, std::uint64_t most = UINT64_MAX);
+  /// The model whose index lies at `at`, whatever that is called.
+  static result<tensor_store> open_model(const any_store& base, const store_key& at,
+                                         std::uint64_t most = UINT64_MAX);
 
  private:
   using virtual_store::virtual_store;

@@ -25,7 +25,8 @@
 #include <charconv>
 #include <cmath>
 
-namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
+namespace zarrpoint { inline namespace v0 {
+namespace torch { namespace detail {
 
 // ------------------------------------------------------------------------------- pickled_numpy.hpp
 
@@ -232,12 +233,6 @@ ZARRPOINT_INLINE result<document_keys> document_keys::of(const pickle_value& val
 ZARRPOINT_INLINE bool is_escaped(const std::string& name) {
   return name.starts_with('$') && !name.starts_with("$$");
 }
-
-}}}}  // namespace zarrpoint::v0::torch::detail
-
-namespace zarrpoint { inline namespace v0 {
-
-namespace torch { namespace detail {
 
 /// The digits of a two's complement, low byte first: in time of its square, so hexadecimal for
 /// what is long.
@@ -957,8 +952,7 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open(any_store base, store
                                                            const pickle_limits& limits) {
   const std::string name = base.describe(at);
   if (at.str().ends_with(".json")) return open_model(base, at, limits).at("open " + name);
-  ZARRPOINT_TRY(from, base.open(at));
-  if (from == nullptr) return error{errc::not_found, "open " + name + ": there is no such file"};
+  ZARRPOINT_TRY(from, v0::detail::open_existing(base, at));
   return open(std::move(from), limits);
 }
 
@@ -966,21 +960,15 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
                                                                  const store_key& at,
                                                                  const pickle_limits& limits) {
   return guarded([&]() -> result<archive_store> {
-    ZARRPOINT_TRY(index, v0::detail::read_weight_index(base, at));
-    if (!index) return error{errc::not_found, "there is no such file"};
-    const auto add = [&](const std::string& name,
+    ZARRPOINT_TRY(model, v0::detail::model_files::at(base, at));
+    const auto add = [&](const std::string&, std::unique_ptr<blob> from,
                          v0::detail::virtual_hierarchy& to) -> result<void> {
-      ZARRPOINT_TRY(key, at.parent().child(name));
-      ZARRPOINT_TRY(from, base.open(key));
-      if (from == nullptr)
-        return error{errc::not_found, base.describe(key) + ": there is no such file"};
       ZARRPOINT_TRY(opened, torch::open(std::move(from), limits));
       return detail::add_archive(v0::detail::make_counted<const file>(std::move(opened)), limits,
-                                 to)
-          .at(base.describe(key));
+                                 to);
     };
     v0::detail::virtual_hierarchy tree;
-    ZARRPOINT_TRY(told, v0::detail::join_files(*index, add, tree));
+    ZARRPOINT_TRY(told, model.join(add, tree));
     node attributes{node::object{}};
     if (!told.is_null())
       attributes.set(std::string(v0::detail::weight_map_member), std::move(told));

@@ -268,12 +268,6 @@ ZARRPOINT_INLINE result<tensor_info> describe_tensor(const pickle_value& value) 
   return out;
 }
 
-}  // namespace torch
-
-}}  // namespace zarrpoint::v0
-
-namespace zarrpoint { inline namespace v0 { namespace torch {
-
 // --------------------------------------------------------------------------------- legacy_file.hpp
 
 namespace detail {
@@ -612,11 +606,9 @@ ZARRPOINT_INLINE result<host_view> file::elements_of(bytes_view storage,
   if (of.end > storage.size() || of.offset > of.end)
     return error{errc::corrupt, "the tensor lies outside its storage"};
   ZARRPOINT_CHECK(check_order(of));
-  if (of.spec.type == dtype(dtype_kind::bool_)) {
-    for (const std::byte each : storage.subspan(static_cast<std::size_t>(of.offset),
-                                                static_cast<std::size_t>(of.end - of.offset)))
-      if (each > std::byte{1}) return error{errc::corrupt, "a bool is neither 0 nor 1"};
-  }
+  if (of.spec.type == dtype(dtype_kind::bool_))
+    ZARRPOINT_CHECK(v0::detail::check_bools(storage.subspan(
+        static_cast<std::size_t>(of.offset), static_cast<std::size_t>(of.end - of.offset))));
   host_view out = dense_view(storage.data() + of.offset, of.spec);
   out.strides = of.strides;
   return out;
@@ -628,13 +620,12 @@ ZARRPOINT_INLINE result<file> open(std::unique_ptr<blob> from, const pickle_limi
 
 ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key,
                                    const pickle_limits& limits) {
-  ZARRPOINT_TRY(from, store.open(key));
-  if (from == nullptr)
-    return error{errc::not_found, "open " + store.describe(key) + ": there is no such file"};
+  ZARRPOINT_TRY(from, v0::detail::open_existing(store, key));
   return file::open(std::move(from), limits);
 }
 
-}}}  // namespace zarrpoint::v0::torch
+}  // namespace torch
+}}  // namespace zarrpoint::v0
 
 namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 
