@@ -118,7 +118,7 @@ class Inspect(Case):
         info = self.json("inspect", self.folder / "a.npz")
         self.assertEqual(
             [(a["name"], a["dtype"], a["shape"]) for a in info["arrays"]],
-            [("x", "float32", [3, 4]), ("s", "string", [1])],
+            [("s", "fixed_length_utf32", [1]), ("x", "float32", [3, 4])],
         )
         np.save(self.folder / "a.npy", np.zeros((2, 5), ">i2"))
         info = self.json("inspect", self.folder / "a.npy")

@@ -489,8 +489,7 @@ class Verify(Case):
     def test_what_cannot_be_read_is_no_fault(self):
         np.savez_compressed(self.folder / "a.npz", x=np.zeros(1 << 20, np.float32))
         self.expect(OK, "verify", self.folder / "a.npz")
-        found = self.json("verify", self.folder / "a.npz", "--memory", "2M", status=UNVERIFIED)
-        self.assertEqual((found["faults"], found["unverified"]), (0, 1))
+        self.expect(OK, "verify", self.folder / "a.npz", "--memory", "2M")  # it is read in pieces
         zarr.create_array(self.folder / "c.zarr", data=np.ones((4, 1 << 19)), chunks=(4, 1 << 19))
         self.expect(OK, "verify", self.folder / "c.zarr")
         found = self.json("verify", self.folder / "c.zarr", "--memory", "2M", status=UNVERIFIED)

@@ -139,14 +139,13 @@ CASES = [  # what, how a file is made, the command; FILE and OUT are its names
     ("gzip files", file(gzip.compress(b"x")), "inspect FILE"),
     ("zip files with Zarr below their root", file(zipped({"a/b/zarr.json": b"{}"})), "inspect FILE"),
     ("other zip files", file(zipped({"a": b""})), "inspect FILE"),
-    ("members of npz files with another compression", file(zipped(ONE, zipfile.ZIP_BZIP2)), "inspect FILE"),
+    ("members of npz files with another compression", file(zipped(ONE, zipfile.ZIP_BZIP2)), "cat FILE x"),
     ("members of npz files that are not npy", file(zipped({**ONE, "y.txt": b"y"})), "cat FILE y.txt"),
     ("npy files of structures", file(npy(np.zeros(2, [("x", "i4")]))), "inspect FILE"),
     ("npy files of objects, float128", file(npy(np.array([None]))), "inspect FILE"),
     ("npy files of more dimensions than zarrpoint has",
      file(raw_npy([1, 0], "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "1," * 40 + "), }")), "inspect FILE"),
     ("npy files of later formats", file(raw_npy([9, 0], "")), "inspect FILE"),
-    ("JSON that is not an index", file(b'{"x": 1}'), "inspect FILE"),
     ("indexes of files that have parts of tensors, under other names", index_of_parts, "inspect FILE"),
     ("safetensors of a dtype that the format has since got", file(safetensors_of({"x": ("F9", [2], b"123")})), "cat FILE x"),
     ("other files", file(b"something else"), "inspect FILE"),
@@ -172,7 +171,7 @@ def said(command, make, words):
         arguments = [{"FILE": str(path), "OUT": f"{path}.out"}.get(word, word) for word in words.split()]
         done = subprocess.run([command, *arguments], capture_output=True, text=True, timeout=60, check=False)
         text = done.stderr.strip().removeprefix("zarrpoint: ").removeprefix("unsupported: ")
-        text = text.replace(f"open the GGUF file {path}: ", "").replace(f"{path}: ", "").replace(str(path), "a").replace("unsupported: ", "")
+        text = text.replace(f"open the GGUF file {path}: ", "").replace(f"open {path}: ", "").replace(f"{path}: ", "").replace(str(path), "a").replace(f"{folder}/", "").replace("unsupported: ", "")
         if done.returncode != 2 or "\n" in text or "unsupported: " not in done.stderr:
             raise SystemExit(f"{words}: exit status {done.returncode}: {done.stderr}{done.stdout}")
         return text

@@ -101,6 +101,9 @@ zp::result<void> convert_to_torch_dist(const conversion& what, const torch_dist_
 /// Whether elements are text or bytes of their own length.
 bool is_text(const zp::dtype& type);
 
+/// Whether an array is one text, which `text_of` gives as it is.
+bool is_one_text(const entry& of);
+
 /// A single string is its text; others are JSON, as `cat --json` writes them. Errors:
 /// `resource_limit` for more than `most` bytes, which `limit` names.
 zp::result<std::string> text_of(const conversion& what, const converted& each, std::uint64_t most,

@@ -268,6 +268,10 @@ class planner {
   /// it with `~2`, `~3` and so on.
   std::string name_of(std::size_t i) const {
     const std::vector<entry>& all = plan_.from.entries();
+    const std::string_view own = name_in_file(all[i]);
+    // That format has any name, each once.
+    if (!own.empty() && target() == "safetensors" && plan_.from.format().starts_with(target()))
+      return std::string(own);
     if (!all[i].name.empty()) return all[i].name;
     const std::string stem = file_stem(of_.in);
     std::string out = stem;
@@ -433,7 +437,8 @@ class planner {
     const zp::node::object& members = *from.attributes.if_object();
     return std::any_of(members.begin(), members.end(), [&](const zp::node::member& one) {
       if (is_of_pytorch()) return one.key != "content_type" && one.key != "python_type";
-      return !keeps_keys || one.key != zp::detail::original_name_member;
+      const bool keeps_name = keeps_keys || name_in_file(from) == array.name;
+      return !keeps_name || one.key != zp::detail::original_name_member;
     });
   }
 

@@ -44,15 +44,25 @@ bool is_text(const zp::dtype& type) {
          type.kind() == zp::dtype_kind::null_terminated_bytes;
 }
 
+bool is_one_text(const entry& of) {
+  const zp::dtype_kind kind = of.spec->type.kind();
+  return of.spec->shape.empty() &&
+         (kind == zp::dtype_kind::string || kind == zp::dtype_kind::fixed_length_utf32);
+}
+
 zp::result<std::string> text_of(const conversion& what, const converted& each, std::uint64_t most,
                                 std::string_view limit) {
   const entry& array = what.from.entries()[each.index];
-  if (array.spec->type == zp::dtype_kind::string && array.spec->shape.empty()) {
+  if (is_one_text(array)) {
     ZARRPOINT_TRY(one, zp::tensor::make(*array.spec));
     ZARRPOINT_CHECK(what.from.read(each.index, whole(array), one.mutable_view()));
-    std::string text = std::move(one.data<std::string>()[0]);
-    ZARRPOINT_CHECK(check_text(text.size(), most, limit));
-    return text;
+    const auto text = one.type().is_variable()
+                          ? std::optional(std::move(one.data<std::string>()[0]))
+                          : utf32_text(one.view().data, one.type().size());
+    if (!text)
+      return zp::error{zp::errc::corrupt, "its text has code points that Unicode does not have"};
+    ZARRPOINT_CHECK(check_text(text->size(), most, limit));
+    return *text;
   }
   std::string out;
   ZARRPOINT_CHECK(write_nested_json(what.from, each.index, whole_slice(array.spec->shape),

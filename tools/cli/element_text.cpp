@@ -97,19 +97,25 @@ void append_hex(std::string& out, const std::byte* at, std::size_t size) {
   out += '"';
 }
 
-/// Code points up to the zeros at the end; for people what is none becomes U+FFFD.
-void append_utf32(std::string& out, const std::byte* at, std::size_t size, bool json) {
+/// Code points up to the zeros at the end.
+std::u32string code_points(const std::byte* at, std::size_t size) {
   std::u32string points(size / 4, U'\0');
   std::memcpy(points.data(), at, size);
   while (!points.empty() && points.back() == U'\0') points.pop_back();
-  std::string text;
-  bool is_text = true;
-  for (const char32_t point : points) {
-    if (zp::detail::append_code_point(text, point)) continue;
-    zp::detail::append_code_point(text, U'\uFFFD');
-    is_text = false;
+  return points;
+}
+
+/// For people what is not a code point of Unicode becomes U+FFFD.
+void append_utf32(std::string& out, const std::byte* at, std::size_t size, bool json) {
+  if (const auto text = utf32_text(at, size)) return append_text(out, *text, json);
+  const std::u32string points = code_points(at, size);
+  if (!json) {
+    std::string text;
+    for (const char32_t point : points)
+      if (!zp::detail::append_code_point(text, point))
+        zp::detail::append_code_point(text, U'\uFFFD');
+    return append_text(out, text, json);
   }
-  if (is_text || !json) return append_text(out, text, json);
   out += "{\"code_points\":[";
   for (std::size_t i = 0; i < points.size(); ++i)
     out += (i == 0 ? "" : ",") + std::to_string(static_cast<std::uint32_t>(points[i]));
@@ -218,6 +224,13 @@ void append_element(std::string& out, const std::byte* at, const element_type& o
 }
 
 }  // namespace
+
+std::optional<std::string> utf32_text(const std::byte* at, std::size_t size) {
+  std::string out;
+  for (const char32_t point : code_points(at, size))
+    if (!zp::detail::append_code_point(out, point)) return std::nullopt;
+  return out;
+}
 
 std::optional<vector_items> vector_items::parse(std::string_view text) {
   if (const auto named = zp::parse_dtype(text); named && named->is_number())

@@ -42,6 +42,14 @@ void append_plain(std::string& out, const std::byte* at, const element_type& typ
 /// `{"record": {"base64": 1}}`; a vector is a list.
 void append_json(std::string& out, const std::byte* at, const element_type& type);
 
+/// Whether the elements are texts, or bytes, of any length.
+constexpr bool is_of_texts(const zp::dtype& type) {
+  return type.is_variable() || type.kind() == zp::dtype_kind::fixed_length_utf32;
+}
+
+/// The text of an element of `fixed_length_utf32`; nothing for code points that Unicode has not.
+std::optional<std::string> utf32_text(const std::byte* at, std::size_t size);
+
 /// Appends a JSON string; bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
 

@@ -87,8 +87,9 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
   how.codecs = zp::all_codecs::table();
 #endif
   followed_links() = scope_of(links);
-  how.stores =
-      zp::all_formats<zp::zip_inflate_scheme, delta_of_all_codecs>().following(followed_links());
+  how.stores = zp::all_formats<zp::numpy::inflating_format<zp::zip_inflate>, zp::zip_inflate_scheme,
+                               delta_of_all_codecs>()
+                   .following(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));

@@ -133,8 +133,7 @@ zp::result<std::optional<python_value>> python_value_of(const conversion& what,
   if (is_blob) return blob(what, each, budget).transform(some);
   if (!is_text(each.type)) return std::optional<python_value>();
   ZARRPOINT_TRY(text, text_of(what, each, budget.most(), budget_name));
-  const bool is_one = array.spec->type == zp::dtype_kind::string && array.spec->shape.empty();
-  if (is_one && attribute(array, "content_type") != "application/json")
+  if (is_one_text(array) && attribute(array, "content_type") != "application/json")
     return some(std::move(text));
   return some(zp::json_text{std::move(text)});
 }

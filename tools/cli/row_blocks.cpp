@@ -136,28 +136,4 @@ std::uint64_t data_bytes(const zp::tensor& block) {
 
 zp::selection whole(const entry& array) { return zp::box::whole(array.spec->shape); }
 
-void verify_by_reading(const source& from, const std::string& file, verification& to) {
-  for (std::size_t i = 0; i < from.entries().size() && !to.stopped(); ++i) {
-    const entry& array = from.entries()[i];
-    const auto check = [&]() -> zp::result<void> {
-      if (array.fault) return *array.fault;
-      return for_each_block(
-          from, i, whole(array), [&](const zp::tensor& block, std::uint64_t) -> zp::result<void> {
-            const auto count = element_count(block.spec().shape);
-            to.read(array.name, static_cast<std::uint64_t>(count.value_or(0)), data_bytes(block));
-            if (to.stopped()) return zp::error{zp::errc::cancelled, "stopped"};
-            return {};
-          });
-    };
-    const auto status = check();
-    if (status || to.stopped()) continue;
-    to.add({file,
-            array.name,
-            {},
-            {},
-            to_string(status.failure()),
-            severity_of(status.failure().code)});
-  }
-}
-
 }  // namespace cli

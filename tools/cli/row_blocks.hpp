@@ -36,7 +36,4 @@ std::uint64_t data_bytes(const zp::tensor& block);
 /// All of an array.
 zp::selection whole(const entry& array);
 
-/// Verifies what has no structure of its own: each array is read, and what fails is a fault.
-void verify_by_reading(const source& from, const std::string& file, verification& to);
-
 }  // namespace cli

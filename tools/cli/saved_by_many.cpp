@@ -98,11 +98,7 @@ zp::result<std::optional<zp::any_store>> megatron_directory(const source& from,
 zp::result<void> check_all_there(const saved_by_many& what, const source& from,
                                  const std::string& path) {
   std::set<std::string_view> names;
-  for (const entry& each : from.entries()) {
-    const zp::node* const original = each.attributes.find(zp::detail::original_name_member);
-    const bool is_told = original != nullptr && original->if_string() != nullptr;
-    names.insert(is_told ? *original->if_string() : each.name);
-  }
+  for (const entry& each : from.entries()) names.insert(name_in_file(each));
   for (const zp::stored_tensor& one : what.shards->tensors()) {
     if (!names.contains(one.key))
       return zp::error{zp::errc::unsupported,

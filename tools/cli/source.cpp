@@ -3,6 +3,7 @@
 #include "source.hpp"
 
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/registry.hpp>
@@ -14,6 +15,7 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <span>
 
 namespace cli {
@@ -31,24 +33,6 @@ zp::error told(const finding& fault) {
   return {code, fault.file + ": " + fault.message};
 }
 
-/// The index of a model in several files, where a directory is nothing else: it is read as its
-/// index. Of two models neither is chosen.
-zp::result<std::string> index_in(const std::string& path) {
-  for (const char* const other : {"zarr.json", ".zgroup", ".zarray", ".metadata", "__0.metadata"})
-    if (is_there(path + '/' + other)) return std::string();
-  std::string found;
-  for (const char* const name :
-       {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"}) {
-    if (kind_of(path + name) != path_kind::file) continue;
-    if (!found.empty())
-      return zp::error{
-          zp::errc::invalid_argument,
-          path + ": it holds two models; name the index of one: " + found + " or " + path + name};
-    found = path + name;
-  }
-  return found;
-}
-
 /// Arrays in a directory or zip file that is not a group itself: Orbax and Megatron write such.
 zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::context& how) {
   std::vector<finding> faults;
@@ -62,10 +46,10 @@ zp::result<source_pointer> open_loose_arrays(const std::string& path, const zp::
 
 /// Directories that hold checkpoints in other forms are named, not just refused.
 zp::result<source_pointer> open_directory(const std::string& path, const zp::context& how) {
-  ZARRPOINT_TRY(index, index_in(path));
-  if (!index.empty()) return open_index(index, how, true);
   auto opened = open_zarr(path, how);
-  if (opened || opened.failure().code != zp::errc::not_found) return opened;
+  const bool is_model = is_there(path + "/model.safetensors.index.json") ||
+                        is_there(path + "/pytorch_model.bin.index.json");
+  if (opened || is_model || opened.failure().code != zp::errc::not_found) return opened;
   auto loose = open_loose_arrays(path, how);
   if (loose || loose.failure().code != zp::errc::not_found) return loose;
   if (is_there(path + "/_METADATA") || is_there(path + "/_CHECKPOINT_METADATA") ||
@@ -82,13 +66,36 @@ zp::result<source_pointer> open_zipped_zarr(const std::string& path, const zp::c
   return open_loose_arrays(path, how);
 }
 
-/// Whether a member may be the document of an array.
-zp::result<bool> has_documents(const std::string& path) {
-  ZARRPOINT_TRY(file, open_file(path));
-  ZARRPOINT_TRY(members, zp::detail::read_zip_directory(*file));
-  return std::any_of(members.begin(), members.end(), [](const zp::detail::zip_member& member) {
-    return member.name.ends_with("zarr.json") || member.name.ends_with(".zarray");
-  });
+/// What a path holds, as the format of that name.
+zp::result<source_pointer> open_as(std::string_view format, const std::string& path,
+                                   const zp::context& how) {
+  return open_zarr(zp::url::of_path(format, path).str(), how);
+}
+
+/// Whether a zip file has a member whose name ends in one of these.
+bool has_member(const std::string& path, std::initializer_list<std::string_view> ends) {
+  const auto names = [&]() -> zp::result<std::vector<zp::detail::zip_member>> {
+    ZARRPOINT_TRY(file, open_file(path));
+    return zp::detail::read_zip_directory(*file);
+  }();
+  return names && std::any_of(names->begin(), names->end(), [&](const auto& member) {
+           return std::any_of(ends.begin(), ends.end(),
+                              [&](std::string_view end) { return member.name.ends_with(end); });
+         });
+}
+
+/// Files of npy in a zip file of any name.
+zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how) {
+  auto opened = open_as("numpy", path, how);
+  if (opened || opened.failure().code != zp::errc::unsupported) return opened;
+  if (has_member(path, {"zarr.json", ".zarray", ".zgroup"}))
+    return unsupported(path,
+                       "the zip file has Zarr in it, but no array or group at its root; give the "
+                       "path inside it");
+  if (has_member(path, {"/data.pkl"}))
+    return unsupported(
+        path, "a zip file with a data.pkl that is compressed: torch.save does not write such");
+  return opened;
 }
 
 /// A zip file: Zarr, if there is any in it, else npy files.
@@ -96,7 +103,7 @@ zp::result<source_pointer> open_zip(const std::string& path, const zp::context& 
   auto zarr = open_zarr(path, how);
   if (zarr || zarr.failure().code != zp::errc::not_found) return zarr;
   std::vector<finding> faults;
-  if (has_documents(path).value_or(false)) {
+  if (has_member(path, {"zarr.json", ".zarray"})) {
     auto loose = open_damaged_zarr(path, how, faults);
     if (loose && !(*loose)->entries().empty()) {
       if (!faults.empty()) return told(faults[0]);
@@ -108,6 +115,15 @@ zp::result<source_pointer> open_zip(const std::string& path, const zp::context& 
   return npz;
 }
 
+/// The index of a model in several files, of any name. It is the caller's own path, and what lies
+/// beside it is often links, as in a cache of the Hugging Face Hub.
+zp::result<source_pointer> open_index(const std::string& path, zp::context how) {
+  how.stores = how.stores.following(zp::link_scope::anywhere);
+  const bool is_known =
+      path.ends_with(".safetensors.index.json") || path.ends_with(".bin.index.json");
+  return is_known ? open_zarr(path, how) : open_as("safetensors", path, how);
+}
+
 /// How a file begins.
 zp::result<std::string> head_of(const std::string& path) {
   ZARRPOINT_TRY(file, open_file(path));
@@ -116,19 +132,16 @@ zp::result<std::string> head_of(const std::string& path) {
   return out;
 }
 
-/// Formats by how their files begin.
+/// A file by how it begins, for which the formats of the library look, too.
 zp::result<source_pointer> open_by_content(const std::string& path, std::string_view text,
                                            const zp::context& how) {
-  if (text.starts_with("\x93NUMPY")) return open_npy(path, how);
   if (text.starts_with("PK\x03\x04") || text.starts_with("PK\x05\x06")) return open_zip(path, how);
   if (text.starts_with("\x89HDF\r\n")) return unsupported(path, "HDF5 is not supported");
-  if (text.starts_with("GGUF")) return open_zarr(path, how);
-  if (text.starts_with('\x80') && text.size() > 1 && text[1] >= 2 && text[1] <= 5) {
-    if (zp::torch::is_legacy_file(zp::as_bytes(text))) return open_zarr(path, how);
+  if (text.starts_with('\x80') && text.size() > 1 && text[1] >= 2 && text[1] <= 5 &&
+      !zp::torch::is_legacy_file(zp::as_bytes(text)))
     return unsupported(path,
                        "a pickle of Python that torch.save did not write; it is not opened, since "
                        "that could run any program. Save its arrays with numpy or PyTorch");
-  }
   if (text.size() > 262 && text.substr(257, 5) == "ustar") {
     for (const std::string_view first : {"sys_info", "pickle", "tensors", "storages"})
       if (text.starts_with(std::string(first) + '\0'))
@@ -139,8 +152,11 @@ zp::result<source_pointer> open_by_content(const std::string& path, std::string_
   }
   if (text.starts_with("\x1f\x8b"))
     return unsupported(path, "gzip files are not supported; decompress it first");
-  if (text.size() > 8 && text[8] == '{') return open_safetensors(path);
   if (text.starts_with('{')) return open_index(path, how);
+  auto opened = open_zarr(path, how);
+  // What no format claims was taken for a directory.
+  if (opened || opened.failure().message.find("Not a directory") == std::string::npos)
+    return opened;
   return unsupported(path,
                      "unknown format; known are Zarr, checkpoints of Orbax and PyTorch, OCDBT, "
                      "safetensors, GGUF, torch.save, npy and npz");
@@ -160,9 +176,8 @@ zp::result<source_pointer> open_any(const std::string& path, const zp::context& 
   ZARRPOINT_TRY(head, head_of(path));
   if (auto found = stand_in(path, head)) return *std::move(found);
   // By name first, so that a damaged file is told what is wrong with it.
-  if (path.ends_with(".safetensors")) return open_safetensors(path);
+  if (path.ends_with(".safetensors") || path.ends_with(".npy")) return open_zarr(path, how);
   if (path.ends_with(".safetensors.index.json")) return open_index(path, how);
-  if (path.ends_with(".npy")) return open_npy(path, how);
   if (path.ends_with(".npz")) return open_npz(path, how);
   if (path.ends_with(".zip")) return open_zip(path, how);
   const std::string name = file_name(path);
@@ -192,9 +207,17 @@ bool is_within(std::string_view name, std::string_view node) {
          (name.size() > node.size() && name.starts_with(node) && name[node.size()] == '/');
 }
 
+std::string_view name_in_file(const entry& of) {
+  const zp::node* const told = of.attributes.find(zp::detail::original_name_member);
+  return told != nullptr && told->if_string() != nullptr ? *told->if_string()
+                                                         : std::string_view(of.name);
+}
+
 zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {
   std::vector<std::size_t> out;
   const std::vector<entry>& all = from.entries();
+  for (std::size_t i = 0; i < all.size() && !node.empty(); ++i)
+    if (all[i].name != node && name_in_file(all[i]) == node) return std::vector<std::size_t>{i};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (is_within(all[i].name, node)) out.push_back(i);
   }

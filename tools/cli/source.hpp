@@ -228,21 +228,16 @@ class source {
 
 using source_pointer = std::unique_ptr<source>;
 
-/// Opens a checkpoint of ours, of Orbax or of torch.distributed.checkpoint, an OCDBT database, a
-/// Zarr hierarchy or array, a safetensors file or the index of several, a GGUF file, one of
-/// torch.save, an npy or npz file, to be read within the memory of the context. Errors:
-/// `unsupported` names other formats that are recognised.
+/// Opens a checkpoint of ours, a Zarr hierarchy or array, or what a format of the context's table
+/// of stores reads, within the memory of the context. Errors: `unsupported` names other formats
+/// that are recognised.
 zp::result<source_pointer> open_source(const std::string& path, const zp::context& how);
 
+/// The same, with no word of what else the path may be. `path` may be a URL.
 zp::result<source_pointer> open_zarr(const std::string& path, const zp::context& how);
-zp::result<source_pointer> open_safetensors(const std::string& path);
-/// The index of a model in several files.
-/// `in_directory`: a directory was given, so that links in it are followed only where that is asked
-/// for.
-zp::result<source_pointer> open_index(const std::string& path, const zp::context& how,
-                                      bool in_directory = false);
-zp::result<source_pointer> open_npy(const std::string& path, const zp::context& how);
-zp::result<source_pointer> open_npz(const std::string& path, const zp::context& how);
+
+/// What the file calls it, where it is shown by another name.
+std::string_view name_in_file(const entry& of);
 
 /// Whether `name` is `node`, or lies beneath it; every name does beneath the empty one.
 bool is_within(std::string_view name, std::string_view node);

@@ -8,6 +8,7 @@
 #include <zarrpoint/array/shard/sharding.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
+#include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/store/schemes.hpp>
 #include <zarrpoint/zarr/fill_value.hpp>
@@ -70,6 +71,12 @@ void describe_unparsed(const zp::detail::stored_leaf& leaf, entry& to) {
     if (const zp::node* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
       to.codecs.push_back({*name->if_string()});
   }
+}
+
+/// What a file of another format holds in one piece, as it is, has no codecs and chunks to tell of.
+void leave_out_layout(entry& of) {
+  if (of.codecs.size() == 1 && of.codecs[0].name == "bytes") of.codecs.clear();
+  if (of.spec && of.codecs.empty() && *of.chunk_shape == of.spec->shape) of.zarr_format = 0;
 }
 
 void describe(const zp::array_metadata& metadata, entry& to) {
@@ -139,8 +146,9 @@ zarr_source::zarr_source(zarr_root root, zp::detail::checkpoint_contents content
   for (zp::detail::stored_leaf& leaf : contents_.leaves) add(leaf, how);
   alike_.clear();
   add_groups();
+  if (root.container == "npy" && entries_.size() == 1) entries_[0].name.clear();
   tell_names();
-  if (!is_view_) tell_numbers();
+  is_view_ ? take_index() : tell_numbers();
   lent_.resize(arrays_.size());
   format_ = root.container.empty() ? contents_.format() : root.container;
 }
@@ -191,14 +199,19 @@ void zarr_source::add(zp::detail::stored_leaf& leaf, const zp::context& how) {
     return expecting(std::move(array), leaf);
   };
   auto opened = open();
+  if (is_view_) leave_out_layout(made);
   if (opened) {
     arrays_.emplace_back(*std::move(opened));
   } else {
     made.fault = std::move(opened).failure();
     // What a file of another format holds and this library has no elements for: it says why.
     const zp::node* const reason = made.attributes.find(zp::detail::unread_member);
-    if (reason != nullptr && !made.spec && reason->if_string() != nullptr)
+    if (reason != nullptr && !made.spec && reason->if_string() != nullptr) {
+      constexpr std::string_view damage = "corrupt: ";
       made.fault->message = *reason->if_string();
+      if (made.fault->message.starts_with(damage))
+        made.fault = zp::error{zp::errc::corrupt, made.fault->message.substr(damage.size())};
+    }
     arrays_.emplace_back();
   }
   entries_.push_back(std::move(made));
@@ -249,6 +262,38 @@ void zarr_source::add_groups() {
     const bool is_object = own != nullptr && own->if_object() != nullptr;
     groups_.push_back({name, is_object ? *own : zp::node()});
   }
+}
+
+void zarr_source::take_index() {
+  const zp::node* const found = attributes_.find(zp::detail::weight_map_member);
+  if (found == nullptr) return;
+  const zp::node told = *found;
+  std::erase_if(*attributes_.if_object(), [](const zp::node::member& one) {
+    return one.key == zp::detail::weight_map_member;
+  });
+  const auto text = [](const zp::node& in, std::string_view name) {
+    const zp::node* const one = in.find(name);
+    return one != nullptr && one->if_string() != nullptr ? *one->if_string() : std::string();
+  };
+  const std::string file = store_.describe(zp::store_key::root());
+  if (std::string total = text(told, "total_size"); !total.empty())
+    told_by_index_.push_back({file, {}, {}, {}, std::move(total)});
+  const zp::node* const tensors = told.find("tensors");
+  if (tensors == nullptr || tensors->if_array() == nullptr) return;
+  const zp::node* const left = told.find("left_out");
+  const std::uint64_t count = left != nullptr ? left->to_uint64().value_or(0) : 0;
+  std::string warning = "the weight_map leaves out " + std::to_string(count) +
+                        (count == 1 ? " tensor" : " tensors") + " of its files:";
+  std::uint64_t named = 0;
+  for (const zp::node& one : *tensors->if_array()) {
+    const std::string name = text(one, "name");
+    const std::string from = text(one, "file");
+    told_by_index_.push_back({from, name, {}, {}, text(one, "reason"), severity::note});
+    if (named == 8) continue;
+    warning += (named++ == 0 ? " \"" : ", \"") + escaped(name) + "\" of " + escaped(from);
+  }
+  if (count > named) warning += " and " + std::to_string(count - named) + " more";
+  warnings_.push_back(std::move(warning));
 }
 
 void zarr_source::tell_names() {
@@ -327,13 +372,13 @@ zp::node zarr_source::stored_form(std::size_t index) const {
 }
 
 zp::result<std::vector<stored_key>> zarr_source::stored_objects(std::size_t index) const {
-  ZARRPOINT_TRY(key, zp::store_key::parse(entries_[index].name));
+  ZARRPOINT_TRY(key, zp::store_key::parse(contents_.leaves[index].name));
   return list_objects(store_, key);
 }
 
 zp::result<std::unique_ptr<zp::blob>> zarr_source::open_stored(std::size_t index,
                                                                const std::string& key) const {
-  ZARRPOINT_TRY(array, zp::store_key::parse(entries_[index].name));
+  ZARRPOINT_TRY(array, zp::store_key::parse(contents_.leaves[index].name));
   ZARRPOINT_TRY(full, array.child(key));
   return store_.open(full);
 }

@@ -43,6 +43,10 @@ class zarr_source final : public source {
                                                     const std::string& key) const override;
 
   const zp::any_store& store() const { return store_; }
+  /// Whether it is a file of another format, seen as Zarr.
+  bool is_view() const { return is_view_; }
+  /// What the index of a model in several files leaves out of them, and how it counts wrong.
+  const std::vector<finding>& told_by_index() const { return told_by_index_; }
   zp::context how() const override { return how_; }
   const zp::array_metadata* stored_as(std::size_t index) const override {
     return arrays_[index] && !is_view_ ? &arrays_[index]->metadata() : nullptr;
@@ -60,6 +64,7 @@ class zarr_source final : public source {
   void add(zp::detail::stored_leaf& leaf, const zp::context& how);
   zp::array expecting(zp::array array, const zp::detail::stored_leaf& leaf) const;
   void add_groups();
+  void take_index();
   void tell_names();
   void tell_numbers();
   bool has_kept_number(const std::string& node, const zp::node& attributes) const;
@@ -71,6 +76,7 @@ class zarr_source final : public source {
   bool is_view_;  ///< of a file of another format
   zp::detail::checkpoint_contents contents_;
   std::vector<zp::detail::document_finding> differences_;
+  std::vector<finding> told_by_index_;
   std::set<std::string> missing_;  ///< arrays that consolidated metadata alone name
   std::vector<std::optional<zp::array>> arrays_;
   std::map<std::string, std::size_t> alike_;  ///< the first entry of each document, at first

@@ -113,7 +113,7 @@ class measurement {
       times_ = 1;
       return status;
     };
-    if (array_.spec->type.is_variable()) {
+    if (is_of_texts(array_.spec->type)) {
       ZARRPOINT_CHECK(read([&](const zp::tensor& block) { look_at_text(block); }));
       return out_;
     }
@@ -158,14 +158,21 @@ class measurement {
   }
 
   void look_at_text(const zp::tensor& block) {
-    for (const std::string& text : block.data<std::string>()) {
-      out_.shortest =
-          out_.count == 0 ? text.size() : std::min<std::uint64_t>(out_.shortest, text.size());
-      out_.longest = std::max<std::uint64_t>(out_.longest, text.size());
-      out_.text_bytes += times_ * text.size();
-      if (text.empty()) out_.zero += times_;
-      out_.count += times_;
+    if (block.type().is_variable()) {
+      for (const std::string& text : block.data<std::string>()) add_text(text.size());
+      return;
     }
+    const std::size_t size = block.type().size();
+    for (std::size_t i = 0; i < block.size(); ++i)
+      add_text(utf32_text(block.view().data + i * size, size).value_or("\uFFFD").size());
+  }
+
+  void add_text(std::uint64_t size) {
+    out_.shortest = out_.count == 0 ? size : std::min(out_.shortest, size);
+    out_.longest = std::max(out_.longest, size);
+    out_.text_bytes += times_ * size;
+    if (size == 0) out_.zero += times_;
+    out_.count += times_;
   }
 
   /// Of records, text of one length and times: which are all zero.

@@ -84,7 +84,7 @@ std::string compression_text(const statistics& of, const entry& array) {
 
 std::string number_text(const statistics& of, const entry& array) {
   std::string out = "  values " + std::to_string(of.count);
-  if (array.spec->type.is_variable()) {
+  if (is_of_texts(array.spec->type)) {
     out += "  empty " + std::to_string(of.zero) + "  bytes " + std::to_string(of.text_bytes);
     if (of.count != 0)
       out +=
@@ -126,7 +126,7 @@ zp::node json_of(const statistics& of, const entry& array) {
                                   {"dtype", to_string(type)},
                                   {"shape", to_node(array.spec->shape)},
                                   {"count", of.count}};
-  if (type.is_variable()) {
+  if (is_of_texts(type)) {
     out.set("empty", of.zero);
     out.set("text_bytes", of.text_bytes);
     out.set("shortest", of.shortest);

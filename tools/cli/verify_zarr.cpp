@@ -437,11 +437,12 @@ class stray_finder {
 
 void verify_zarr(const zarr_source& from, verification& into) {
   noting to(into);
+  for (const finding& one : from.told_by_index()) to.add(one);
   verify_documents(from, from.how(), to);
   for (std::size_t i = 0; i < from.entries().size() && !to.stopped(); ++i) {
     const entry& array = from.entries()[i];
     if (array.fault) {
-      const auto key = zp::store_key::parse(array.name);
+      const auto key = zp::store_key::parse(from.contents().leaves[i].name);
       to.add({key ? from.store().describe(*key) : array.name,
               array.name,
               {},
@@ -452,7 +453,7 @@ void verify_zarr(const zarr_source& from, verification& into) {
     }
     array_verifier(from, i, to).run();
   }
-  verify_members(from.store(), to);
+  if (!from.is_view()) verify_members(from.store(), to);
   if (from.store().lists_cheaply()) stray_finder(from, to).run();
 }
 
