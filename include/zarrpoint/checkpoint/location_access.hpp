@@ -36,9 +36,10 @@ struct location_access {
   /// The parent as a store and the name in it: what a writer needs, since a checkpoint is built
   /// beside its target and renamed. A zip file is a store whose root is published.
   static result<stored_place> to_write(const location& where, bool sync = true,
-                                       const store_table& stores = detail::default_store_table()) {
+                                       const store_table& stores = detail::default_store_table(),
+                                       bool replace = true) {
     if (where.store_) return stored_place{*where.store_, where.key_};
-    return stores.open(where.path_, {.write = true, .sync = sync});
+    return stores.open(where.path_, {.write = true, .sync = sync, .replace = replace});
   }
 };
 

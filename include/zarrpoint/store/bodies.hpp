@@ -119,7 +119,7 @@ ZARRPOINT_INLINE result<store_key> zip_root(const zip_store& archive) {
 
 ZARRPOINT_INLINE result<stored_place> directory_place(const std::string& path,
                                                       const place_use& use) {
-  if (use.write) return detail::parent_place(path, {.sync = use.sync});
+  if (use.write) return detail::parent_place(path, {.sync = use.sync, .replace = use.replace});
   ZARRPOINT_TRY(store, file_store::open(path, {.read_only = true, .follow_links = use.links}));
   return stored_place{std::move(store), store_key::root()};
 }

@@ -28,8 +28,9 @@ struct stored_place {
 
 /// What a place is opened for.
 struct place_use {
-  bool write = false;  ///< to publish there: the place need not exist
-  bool sync = true;    ///< what is published survives a power cut; see `publish_options::sync`
+  bool write = false;   ///< to publish there: the place need not exist
+  bool sync = true;     ///< what is published survives a power cut; see `publish_options::sync`
+  bool replace = true;  ///< to write one file: over another; see `file_store_options::replace`
   /// To read: what a store may take for what it keeps of its own documents, `limits::memory`.
   std::uint64_t memory = UINT64_MAX;
   link_scope links = link_scope::none;  ///< to read: which symbolic links are followed

@@ -20,6 +20,9 @@ struct file_store_options {
   bool sync = false;
   /// Objects appear whole, by renaming. False saves the renaming: for a tree that nobody reads yet.
   bool atomic = true;
+  /// A writer that finishes replaces what has its name; false: that is `already_exists` then. Where
+  /// neither the kernel nor the file system knows such a renaming, it looks first. Needs `atomic`.
+  bool replace = true;
   /// Nothing is written, and `can_write` says so.
   bool read_only = false;
   /// For reading only: no write goes through a link.

@@ -441,6 +441,29 @@ ZARRPOINT_INLINE result<void> file_writer::read(std::uint64_t offset, mutable_by
   return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
 }
 
+ZARRPOINT_INLINE bool is_no_link(int code) {
+  // The last two: another's file, and too many links.
+  for (const int one : {EOPNOTSUPP, ENOSYS, EXDEV, EPERM, EMLINK})
+    if (code == one) return true;
+  return false;
+}
+
+/// Replaces nothing: a second link never does. Where the file system has neither that nor a
+/// rename that does not replace, it looks first. By number: see `exchange_names`.
+ZARRPOINT_INLINE int rename_if_free(int directory, const char* from, const char* to) {
+#if ZARRPOINT_LINUX && defined(SYS_renameat2)
+  constexpr unsigned no_replace = 1;
+  if (::syscall(SYS_renameat2, directory, from, directory, to, no_replace) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+  if (::linkat(directory, from, directory, to, 0) == 0)
+    return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
+  if (!is_no_link(errno)) return errno;
+  struct ::stat info {};
+  if (::fstatat(directory, to, &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
+  return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
+}
+
 ZARRPOINT_INLINE result<void> file_writer::finish() {
   if (failed_.exchange(true, std::memory_order_relaxed) || !fd_) {
     direct_.settle();
@@ -467,7 +490,12 @@ ZARRPOINT_INLINE result<void> file_writer::finish() {
   if (renames_) {
     const std::string target(key_.name());
     const int parent = parent_->get();
-    int code = ::renameat(parent, at_.c_str(), parent, target.c_str()) == 0 ? 0 : errno;
+    int code = 0;
+    if (!root_->options().replace) {
+      code = rename_if_free(parent, at_.c_str(), target.c_str());
+    } else if (::renameat(parent, at_.c_str(), parent, target.c_str()) != 0) {
+      code = errno;
+    }
     code = rename_outcome(code, ours, parent, target.c_str());
     if (code != 0) return system_error("rename", name(), code);
     lock_.close();
@@ -862,13 +890,6 @@ class entry_keeper {
     return at;
   }
 
-  static bool is_no_link(int code) {
-    // The last two: another's file, and too many links.
-    for (const int one : {EOPNOTSUPP, ENOSYS, EXDEV, EPERM, EMLINK})
-      if (code == one) return true;
-    return false;
-  }
-
   int bring_file(int from, int to, const std::string& name, mode_t mode) const {
     if (::linkat(from, name.c_str(), to, name.c_str(), 0) == 0) return 0;
     if (!is_no_link(errno)) return errno;
@@ -912,22 +933,6 @@ class entry_keeper {
       offset += size;
     }
     return trees_.sync && retry_interrupted([&] { return ::fsync(target); }) != 0 ? errno : 0;
-  }
-
-  /// Replaces nothing: a second link never does. Where the file system has neither that nor a
-  /// rename that does not replace, it looks first. By number: see `exchange_names`.
-  static int rename_if_free(int directory, const char* from, const char* to) {
-#if ZARRPOINT_LINUX && defined(SYS_renameat2)
-    constexpr unsigned no_replace = 1;
-    if (::syscall(SYS_renameat2, directory, from, directory, to, no_replace) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-#endif
-    if (::linkat(directory, from, directory, to, 0) == 0)
-      return ::unlinkat(directory, from, 0) == 0 ? 0 : errno;
-    if (!is_no_link(errno)) return errno;
-    struct ::stat info {};
-    if (::fstatat(directory, to, &info, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
-    return ::renameat(directory, from, directory, to) == 0 ? 0 : errno;
   }
 
   const tree_pair& trees_;
