@@ -223,4 +223,28 @@ TEST_CASE("write shards: each cell once, with its progress; an error says of whi
   CHECK(to_string(failed.failure()) == "io: save \"w\": no space");
 }
 
+TEST_CASE("write shards: a cell that was refused memory is written again if it can be read again") {
+  planned_array array;
+  array.tensor.key = "w";
+  array.tensor.type = dtype_kind::float32;
+  context how;
+  for (const bool reads_once : {false, true}) {
+    shard_writes mine;
+    mine.arrays.push_back({&array, false, {}});
+    for (index_t i = 0; i < 4; ++i) {
+      mine.arrays[0].cells.push_back({box{{i}, {1}}, {}, {}});
+      mine.arrays[0].cells.back().reads_once = reads_once && i == 2;
+    }
+    std::atomic<int> tries = 0;
+    const auto digests = detail::write_cells(how, mine, [&](const detail::cell_job& job) {
+      return job.cell.part.offset[0] == 2 && tries++ == 0
+                 ? result<void>(error{errc::resource_limit, "no memory"})
+                 : result<void>();
+    });
+    CHECK(digests.has_value() == !reads_once);
+    CHECK(tries == (reads_once ? 1 : 2));
+    if (!digests) CHECK(to_string(digests.failure()) == "resource_limit: save \"w\": no memory");
+  }
+}
+
 }  // namespace write_shards_test

@@ -67,6 +67,7 @@ struct cell_write {
   std::function<result<staged>(memory_resource&)> stage{};
   /// The same part by part, for elements on a device; empty for others.
   std::function<result<std::unique_ptr<element_source>>(const context&)> source{};
+  bool reads_once = false;  ///< `source` gives them once: of a copy that is given up with them
 };
 
 /// The cells of one array that this process writes.

@@ -108,7 +108,7 @@ struct cell_job {
 
 /// Calls `write(const cell_job&)` for each cell of a process, as the executor of `given` does; what
 /// it says of its progress goes there. Where memory does not suffice for several, some are written
-/// again, one after another. The digests of all.
+/// again, one after another, if their elements can be read again. The digests of all.
 template <class F>
 result<digests_of_arrays> write_cells(const context& given, const shard_writes& mine,
                                       const F& write) {
@@ -143,6 +143,9 @@ result<digests_of_arrays> write_cells(const context& given, const shard_writes& 
   memory_bound_for cells(how.executor, steps.size(), {.stop = how.stop});
   ZARRPOINT_CHECK(cells.run(run, [&](std::size_t refused) {
     if (how.scratch != nullptr) how.scratch->drop_idle();
+    // A copy on a device may have been read. Then the error is why, not that it is gone.
+    for (std::size_t i = refused; i < steps.size(); ++i)
+      if (steps[i].cell->reads_once) return std::optional<std::size_t>();
     return std::optional(refused);
   }));
   return out;
