@@ -105,6 +105,16 @@ TEST_CASE("formats: a chunk of Megatron-Core's that was lost is not read as zero
   CHECK(opened.load<tensor>("decoder.weight").failure().code == errc::not_found);
 }
 
+TEST_CASE("formats: folders of Megatron-Core's are counted against the memory of a load") {
+  context how;
+  const std::string path = "megatron://" + (golden + "megatron/zarr-tp2-dp2-4ranks");
+  REQUIRE(open(path, {.stores = all_formats(), .limit = {.memory = 1 << 20}}));
+  const auto refused = open(path, {.stores = all_formats(), .limit = {.memory = 600}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::resource_limit);
+  CHECK(refused.failure().message.find("its folders take more") != std::string::npos);
+}
+
 TEST_CASE("formats: files of weights, and models in several by their index") {
   const test::temp_directory made;
   const any_store folder = file_store::open(made.path().string()).value();

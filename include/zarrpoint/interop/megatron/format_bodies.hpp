@@ -24,9 +24,10 @@ namespace detail {
 class tensor_folders : public v0::detail::virtual_store {
  public:
   using virtual_store::open;
-  static result<tensor_folders> open(const any_store& directory) {
+  /// `memory`: what names of folders may take, and what is kept of them.
+  static result<tensor_folders> open(const any_store& directory, std::uint64_t memory) {
     const auto made = v0::detail::make_counted<state>(directory);
-    ZARRPOINT_CHECK(made->add_folders());
+    ZARRPOINT_CHECK(made->add_folders(memory));
     ZARRPOINT_CHECK(made->tree.finish({}));
     return tensor_folders(made);
   }
@@ -81,8 +82,10 @@ class tensor_folders : public v0::detail::virtual_store {
     }
 
     /// Nothing lists the tensors, and their keys may have slashes in them: all folders are visited.
-    result<void> add_folders() {
+    result<void> add_folders(std::uint64_t memory) {
       constexpr std::size_t most = 100'000;
+      constexpr std::uint64_t beside_name = 256;  // what a folder takes apart from its name
+      std::uint64_t taken = 0;
       std::vector<store_key> open{store_key::root()};
       for (std::size_t seen = 0; !open.empty(); ++seen) {
         const store_key at = std::move(open.back());
@@ -103,9 +106,16 @@ class tensor_folders : public v0::detail::virtual_store {
           folders.push_back(at);
           continue;
         }
-        for (const list_entry& each : entries)
-          if (auto child = at.child(each.name); each.is_prefix && child)
-            open.push_back(*std::move(child));
+        for (const list_entry& each : entries) {
+          auto child = at.child(each.name);
+          if (!each.is_prefix || !child) continue;
+          taken += beside_name + 2 * child->str().size();
+          if (taken > memory)
+            return error{errc::resource_limit,
+                         base.describe(at) + ": its folders take more than the " +
+                             std::to_string(memory) + " bytes that they may; raise limits::memory"};
+          open.push_back(*std::move(child));
+        }
       }
       return {};
     }
@@ -130,9 +140,10 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   return !is_zarr && backend != nullptr && *backend == node("zarr") ? claim::plain : claim::none;
 }
 
-ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use&) {
+ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {
   ZARRPOINT_CHECK(at.check_directory());
-  ZARRPOINT_TRY(opened, guarded([&] { return detail::tensor_folders::open(at.directory()); }));
+  ZARRPOINT_TRY(opened,
+                guarded([&] { return detail::tensor_folders::open(at.directory(), use.memory); }));
   return at.within(std::move(opened), "Megatron-Core zarr checkpoint");
 }
 
