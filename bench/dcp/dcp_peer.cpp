@@ -99,8 +99,11 @@ void save(const std::string& path, zp::index_t megabytes, std::uint64_t box_byte
     leaves.emplace_back("layers." + std::to_string(i), model[i]);
   clock_calls(static_cast<std::size_t>(megabytes) << 20, [&](int call) {
     if (call != 0) std::filesystem::remove_all(path);
-    return bench::seconds_of(
-        [&] { zp::dcp::save(path, leaves, {.chunk_bytes = box_bytes, .sync = false}).value(); });
+    return bench::seconds_of([&] {
+      zp::dcp::save(path, leaves,
+                    {.sync = false, .format = zp::dcp::format{.chunk_bytes = box_bytes}})
+          .value();
+    });
   });
 }
 

@@ -88,7 +88,7 @@ int save(const std::string& path, const std::string& original, const char* level
   std::vector<zp::orbax::tree_item> tree;
   for (std::size_t i = 0; i < values.size(); ++i)
     tree.emplace_back(file.tensors()[i].name, values[i]);
-  zp::orbax::save_tree_options how;
+  zp::save_options how;
   if (level != nullptr) how.rules = {{.codecs = zp::zstd_codecs(std::atoi(level))}};
   const stopwatch watch;
   const auto report = zp::orbax::save(path, tree, how).value();

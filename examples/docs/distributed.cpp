@@ -135,7 +135,7 @@ zp::result<void> train(const std::string& path, const zp::process_group& group) 
   std::uint64_t noted = 0;
   std::fill(w.begin(), w.end(), 3.F);
   ZARRPOINT_TRY(last, zp::shard("w", w, {.offsets = {{0, rank, ranks}}}));
-  const auto note = [&noted](const zp::group_save_report& report) -> zp::result<void> {
+  const auto note = [&noted](const zp::save_report& report) -> zp::result<void> {
     noted += report.cells;  // or: remove the iteration before the last
     return {};
   };

@@ -235,7 +235,8 @@ TEST_CASE("the guide: safetensors") {
   zp::safetensors::save(to, out, {{"format", "pt"}}).value();  // whole, or the old file stays
 
   const std::string model = dir / "model";
-  auto report = zp::safetensors::save_files(model, out, {.max_file_bytes = 2'000'000'000}).value();
+  const zp::safetensors::format as{.max_file_bytes = 2'000'000'000};
+  auto report = zp::safetensors::save_files(model, out, {.format = as}).value();
   for (const std::string& name : report.files) std::puts(name.c_str());
 
   CHECK(report.files == std::vector<std::string>{"model-00001-of-00001.safetensors"});

@@ -236,14 +236,12 @@ TEST_CASE("async_saves: what is to be done when a save is committed") {
         for (int step = 1; step <= 4; ++step) {
           const std::string path = folder / ("step " + std::to_string(step));
           const failure how = step == 2 ? failure::reported : failure::none;
-          async_saves::finalizer note = [&log, path, step](const group_save_report&) {
+          async_saves::finalizer note = [&log, path, step](const save_report&) {
             if (std::filesystem::exists(path)) log.push_back(step);
             return result<void>();
           };
           if (step == 3 && self.rank() == 1)
-            note = [](const group_save_report&) -> result<void> {
-              throw std::runtime_error("no note");
-            };
+            note = [](const save_report&) -> result<void> { throw std::runtime_error("no note"); };
           if (step == 4 && self.rank() == 0) note = {};
           ZARRPOINT_CHECK(queue.schedule(path, mine.tree, {.sharded = failing_saver{how}}, note));
         }
@@ -251,7 +249,7 @@ TEST_CASE("async_saves: what is to be done when a save is committed") {
         if (done || queue.unfinalized() != 0) return error{errc::corrupt, "step 2 fails"};
         // Of one rank alone.
         ZARRPOINT_CHECK(queue.schedule(folder / "last", mine.tree, {},
-                                       [&](const group_save_report& report) -> result<void> {
+                                       [&](const save_report& report) -> result<void> {
                                          if (self.rank() == 0 && report.seconds > 0)
                                            return error{errc::io, "cannot note it"};
                                          return {};

@@ -63,8 +63,8 @@ TEST_CASE("FP-10, FP-12: a kept plan is used again, without gathering what proce
     std::size_t sent = 0;
     const process_group group{.ranks = counting{c, &sent}};
     // Thousands of files, and power does not fail here.
-    const group_save_options options{.storage = {.sync = false},
-                                     .plans = std::make_shared<plan_cache>()};
+    const group_save_options options{
+        .storage = {.sync = false, .plans = std::make_shared<plan_cache>()}};
     std::vector<std::size_t> bytes;
     for (int i = 0; i < 3; ++i) {
       const std::size_t before = sent;
@@ -103,7 +103,7 @@ TEST_CASE("FP-11: a plan is not used for other shards, on whichever process they
   const std::string path = dir / "m";
   const auto statuses = thread_world::run(3, [&](const thread_communicator& c) -> result<void> {
     const process_group group{.ranks = c};
-    const group_save_options options{.plans = std::make_shared<plan_cache>()};
+    const group_save_options options{.storage = {.plans = std::make_shared<plan_cache>()}};
     const auto step = [&](index_t tensors, bool reused) -> result<void> {
       ZARRPOINT_TRY(tree, bring(group.ranks, 0, tensors));
       ZARRPOINT_TRY(report, save(path, tree, group, options));
@@ -131,7 +131,7 @@ TEST_CASE("FP-10: a kept plan survives a save that fails") {
   const test::temp_directory dir;
   const auto statuses = thread_world::run(2, [&](const thread_communicator& c) -> result<void> {
     const process_group group{.ranks = c};
-    const group_save_options options{.plans = std::make_shared<plan_cache>()};
+    const group_save_options options{.storage = {.plans = std::make_shared<plan_cache>()}};
     ZARRPOINT_TRY(tree, bring(group.ranks, 0, 2));
     ZARRPOINT_CHECK(save(std::string(dir / "a"), tree, group, options));
     const auto refused = save(std::string(dir / "no/such/place"), tree, group, options);

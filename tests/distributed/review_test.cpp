@@ -157,7 +157,7 @@ TEST_CASE("a plan that was kept for another group, or another strategy, is not u
       group_save_options options{.validate = validate};
       options.storage.overwrite = true;
       options.storage.elide_fill = true;  // so that nobody counts what was written
-      options.plans = kept[static_cast<std::size_t>(self.rank())];
+      options.storage.plans = kept[static_cast<std::size_t>(self.rank())];
       ZARRPOINT_TRY(report, save(store, with_half(self.rank()), group_of(self), options));
       if (!report.plan_reused) return {};
       return error{errc::corrupt, "the plan of others"};

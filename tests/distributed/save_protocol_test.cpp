@@ -27,9 +27,11 @@
 #include <doctest/doctest.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -63,9 +65,13 @@ struct part {
       out.push_back(shard(i == 0 ? name : name + std::to_string(i), values, at).value());
     return out;
   }
-  state tree() {
+  state::map boxes() {
     state::map out;
     for (const sharded_tensor& one : shards()) out.emplace(one.key(), one);
+    return out;
+  }
+  state tree() {
+    state::map out = boxes();
     if (pieces.empty()) return state(std::move(out));
     // Cells of several processes, which send each other elements.
     const index_t rank = at.offsets[0].position, ranks = at.offsets[0].count;
@@ -102,12 +108,14 @@ struct layout {
   std::function<result<std::vector<float>>(const std::string& path)> load;
 };
 
-struct strategy_saves final : saves {
-  strategy_saves(const any_communicator& ranks, group_save_options how)
+struct state_saves final : saves {
+  state_saves(const any_communicator& ranks, group_save_options how)
       : queue({.ranks = ranks, .how = context{}, .known = megatron::strategies::table()}),
-        options(std::move(how)) {}
+        options(std::move(how)) {
+    options.storage.sync = false;
+  }
   result<void> schedule(const std::string& path, part& mine) override {
-    return queue.schedule(path, mine.tree(), options);
+    return queue.schedule(path, options.storage.format ? mine.boxes() : mine.tree(), options);
   }
   result<std::size_t> finalize() override {
     return queue.finalize().transform([](const auto& all) { return all.size(); });
@@ -116,21 +124,30 @@ struct strategy_saves final : saves {
   group_save_options options;
 };
 
+using loader = std::function<result<std::vector<float>>(const std::string& path)>;
+
+/// A format by the one call that all have.
+layout of_state(std::string name, const group_save_options& options, loader load) {
+  return {std::move(name),
+          [options](const any_communicator& ranks, const location& where, part& mine,
+                    const context& how) -> result<bool> {
+            group_save_options own = options;
+            own.storage.sync = false;
+            own.storage.plans = mine.plans;
+            const state tree = options.storage.format ? mine.boxes() : mine.tree();
+            return save(where, tree,
+                        {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, own)
+                .transform([](const auto& report) { return report.plan_reused; });
+          },
+          [options](const any_communicator& ranks) {
+            return std::make_unique<state_saves>(ranks, options);
+          },
+          std::move(load)};
+}
+
 layout of_strategy(std::string name, const strategy_choice& sharded) {
-  const group_save_options options{.storage = {.sync = false}, .sharded = sharded};
-  return {
-      std::move(name),
-      [options](const any_communicator& ranks, const location& where, part& mine,
-                const context& how) -> result<bool> {
-        group_save_options own = options;
-        own.plans = mine.plans;
-        return save(where, mine.tree(),
-                    {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, own)
-            .transform([](const auto& report) { return report.plan_reused; });
-      },
-      [options](const any_communicator& ranks) {
-        return std::make_unique<strategy_saves>(ranks, options);
-      },
+  return of_state(
+      std::move(name), {.sharded = sharded},
       [](const std::string& path) -> result<std::vector<float>> {
         ZARRPOINT_TRY(known, load_tensors_metadata(
                                  path, {.how = context{}, .known = megatron::strategies::table()}));
@@ -140,53 +157,16 @@ layout of_strategy(std::string name, const strategy_choice& sharded) {
         ZARRPOINT_CHECK(load(path, state{{"w", w}},
                              {.how = context{}, .known = megatron::strategies::table()}));
         return out;
-      }};
+      });
 }
 
-struct dcp_saves final : saves {
-  explicit dcp_saves(const any_communicator& ranks) : queue(ranks, context{}) {}
-  result<void> schedule(const std::string& path, part& mine) override {
-    const auto all = mine.shards();
-    return queue.schedule(path, {.shards = all}, {.sync = false});
-  }
-  result<std::size_t> finalize() override {
-    return queue.finalize().transform([](const auto& all) { return all.size(); });
-  }
-  dcp::async_saves queue;
-};
-
-struct orbax_saves final : saves {
-  orbax_saves(const any_communicator& ranks, orbax::save_tree_options how)
-      : queue(ranks, context{}), options(std::move(how)) {}
-  result<void> schedule(const std::string& path, part& mine) override {
-    const auto all = mine.shards();
-    return queue.schedule(path, {.shards = all}, options);
-  }
-  result<std::size_t> finalize() override {
-    return queue.finalize().transform([](const auto& all) { return all.size(); });
-  }
-  orbax::async_saves queue;
-  orbax::save_tree_options options;
-};
-
-layout of_orbax(std::string name, const orbax::save_tree_options& options) {
-  return {std::move(name),
-          [options](const any_communicator& ranks, const location& where, part& mine,
-                    const context& how) -> result<bool> {
-            const auto all = mine.shards();
-            orbax::save_tree_options own = options;
-            own.plans = mine.plans;
-            return orbax::save(where, ranks, all, {}, own, how).transform([](const auto& report) {
-              return report.plan_reused;
-            });
-          },
-          [options](const any_communicator& ranks) {
-            return std::make_unique<orbax_saves>(ranks, options);
-          },
-          [](const std::string& path) -> result<std::vector<float>> {
-            ZARRPOINT_TRY(from, open(path, {.stores = formats<orbax::format>()}));
-            return from.load<std::vector<float>>("w");
-          }};
+template <class Format>
+layout of_format(std::string name, Format format) {
+  return of_state(std::move(name), {.storage = {.format = std::move(format)}},
+                  [](const std::string& path) -> result<std::vector<float>> {
+                    ZARRPOINT_TRY(from, open(path, {.stores = formats<Format>()}));
+                    return from.template load<std::vector<float>>("w");
+                  });
 }
 
 const std::vector<layout>& layouts() {
@@ -194,20 +174,9 @@ const std::vector<layout>& layouts() {
       of_strategy("zarr", {"zarr", 3}),
       of_strategy("megatron", {"zarr", 1}),
       of_strategy("torch_dist", {"torch_dist", 1}),
-      of_orbax("orbax", {.sync = false}),
-      of_orbax("orbax in directories", {.ocdbt = false, .sync = false}),
-      layout{"dcp",
-             [](const any_communicator& ranks, const location& where, part& mine,
-                const context& how) -> result<bool> {
-               const auto all = mine.shards();
-               return dcp::save(where, ranks, all, {}, {.sync = false, .plans = mine.plans}, how)
-                   .transform([](const auto& report) { return report.plan_reused; });
-             },
-             [](const any_communicator& ranks) { return std::make_unique<dcp_saves>(ranks); },
-             [](const std::string& path) -> result<std::vector<float>> {
-               ZARRPOINT_TRY(from, open(path, {.stores = formats<dcp::format>()}));
-               return from.load<std::vector<float>>("w");
-             }}};
+      of_format("orbax", orbax::format{}),
+      of_format("orbax in directories", orbax::format{.ocdbt = false}),
+      of_format("dcp", dcp::format{})};
   return all;
 }
 
@@ -520,6 +489,44 @@ TEST_CASE(
       for (const std::string& text : none) CHECK(has(text, "no/such"));
       CHECK(entries_in(folder) == 1);
     }
+  }
+}
+
+TEST_CASE("save protocol: a disk that is full for another rank than 0 leaves the old checkpoint") {
+  for (const layout& in : layouts()) {
+    CAPTURE(in.name);
+    const test::temp_directory folder;
+    const std::string path = folder / "model";
+    const auto save_step = [&](int step, rlim_t most) {
+      return fork_world(2, [&](const fork_communicator& self) {
+        // All that this process writes to a file from here on.
+        if (self.rank() == 1) {
+          std::signal(SIGXFSZ, SIG_IGN);
+          const rlimit limit{most, most};
+          ::setrlimit(RLIMIT_FSIZE, &limit);
+        }
+        part mine(self, step);
+        return told(in.save(self, path, mine, context{}));
+      });
+    };
+    const std::vector<std::string> saved{"saved", "saved"};
+    REQUIRE(save_step(1, RLIM_INFINITY) == saved);
+    int failures = 0;
+    for (rlim_t most = 0;; most = 2 * most + 1) {
+      REQUIRE(most < 1 << 20);
+      const auto said = save_step(2, most);
+      if (said == saved) break;
+      ++failures;
+      for (const std::string& text : said) {
+        CAPTURE(text);
+        CHECK(text.starts_with("io: save "));
+        CHECK(has(text, "rank 1"));
+      }
+      CHECK(entries_in(folder) == 1);
+      CHECK(step_in(in, path) == "1");
+    }
+    CHECK(failures > 2);
+    CHECK(step_in(in, path) == "2");
   }
 }
 

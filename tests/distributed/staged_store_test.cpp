@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/distributed/save/staged_store.hpp>
+#include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 
 #include "support/temp_directory.hpp"

@@ -22,7 +22,7 @@ namespace {
 
 const context& how() { return default_context(); }
 
-error refusal(const std::vector<leaf>& leaves, const dcp::state_save_options& options = {},
+error refusal(const std::vector<leaf>& leaves, const dcp::format& options = {},
               bool is_alone = true) {
   described_state state(options, how());
   const result<void> done = state.describe({}, leaves, is_alone);
@@ -35,8 +35,8 @@ error refusal(const std::vector<leaf>& leaves, const dcp::state_save_options& op
 TEST_CASE("dcp_described_state: tensors in boxes, with what gives their elements") {
   const std::vector<float> flat(6);
   const std::vector<leaf> leaves{{"layer.w", flat}, {"step", 12}};
-  const dcp::state_save_options options{.chunk_bytes = 8,
-                                        .paths = {{"layer.w", {{"layer", false}, {"w", false}}}}};
+  const dcp::format options{.chunk_bytes = 8,
+                            .paths = {{"layer.w", {{"layer", false}, {"w", false}}}}};
   described_state state(options, how());
   REQUIRE(state.describe({}, leaves, true));
   REQUIRE(state.held().tensors.size() == 1);
@@ -60,7 +60,7 @@ TEST_CASE("dcp_described_state: what Python has a type for is a value, and a doc
                                  {"text", "a"},
                                  {"cfg", json_text{R"({"lr":0.5,"in":{"a":[1,2]}})"}},
                                  {"z", std::complex<float>(1, 2)}};
-  const dcp::state_save_options options;
+  const dcp::format options;
   described_state state(options, how());
   REQUIRE(state.describe({}, leaves, true));
   std::vector<std::string> names;
@@ -79,7 +79,7 @@ TEST_CASE("dcp_described_state: names that are there twice, and what PyTorch has
 }
 
 TEST_CASE("dcp_described_state: boxes of a tensor that only others may have") {
-  const dcp::state_save_options options{.boxes = {{"other", {box::whole({2})}}}};
+  const dcp::format options{.boxes = {{"other", {box::whole({2})}}}};
   CHECK(refusal({{"w", std::vector<float>(2)}}, options).code == errc::invalid_argument);
   described_state state(options, how());
   CHECK(state.describe({}, std::vector<leaf>{{"w", std::vector<float>(2)}}, false));

@@ -35,11 +35,10 @@ zp::leaf value_of(const zp::dcp::state_store& from, const zp::checkpoint& opened
   return {name, zp::json_text{opened.load<std::string>(name).value()}};
 }
 
-zp::result<zp::dcp::state_save_report> save(const std::string& out,
-                                            const zp::any_communicator& ranks,
-                                            const std::map<std::string, zp::tensor>& tensors,
-                                            const std::vector<zp::leaf>& values,
-                                            const zp::dcp::state_save_options& options) {
+zp::result<zp::save_report> save(const std::string& out, const zp::any_communicator& ranks,
+                                 const std::map<std::string, zp::tensor>& tensors,
+                                 const std::vector<zp::leaf>& values,
+                                 const zp::save_options& options) {
   std::vector<zp::leaf> leaves = values;
   if (ranks.size() == 1) {
     for (const auto& [name, one] : tensors) leaves.emplace_back(name, one);
@@ -76,24 +75,24 @@ int main(int count, char** arguments) {
   if (count != 6) return 2;
   const std::string in = arguments[1];
   const std::string out = arguments[2];
-  zp::dcp::state_save_options options;
-  options.chunk_bytes = std::strtoull(arguments[3], nullptr, 10);
-  options.file_bytes = std::strtoull(arguments[4], nullptr, 10);
-  options.sync = false;
+  zp::dcp::format as;
+  as.chunk_bytes = std::strtoull(arguments[3], nullptr, 10);
+  as.file_bytes = std::strtoull(arguments[4], nullptr, 10);
   const auto base = zp::file_store::open(in, {.read_only = true}).value();
   const auto from = zp::dcp::state_store::open(base, zp::store_key::root()).value();
   const auto opened = zp::open(from).value();
   std::map<std::string, zp::tensor> tensors;
   for (const auto& one : from.metadata().tensors) {
     tensors.emplace(one.name, opened.load<zp::tensor>(one.name).value());
-    options.paths.push_back({one.name, one.path});
+    as.paths.push_back({one.name, one.path});
   }
   std::vector<zp::leaf> values;
   for (const auto& one : from.metadata().values) {
     values.push_back(value_of(from, opened, one.name));
-    options.paths.push_back({one.name, one.path});
+    as.paths.push_back({one.name, one.path});
   }
   const int ranks = std::atoi(arguments[5]);
+  const zp::save_options options{.sync = false, .format = as};
   const auto done = zp::thread_world::run(ranks, [&](zp::thread_communicator& self) {
     return save(out, self, tensors, values, options);
   });

@@ -82,7 +82,7 @@ process_group group_with(any_communicator ranks) {
 enum class layout { ours, megatron };
 
 /// Two ranks save halves of "w", which `seed` decides.
-std::vector<result<group_save_report>> reports_of(const place& to, layout in, int seed) {
+std::vector<result<save_report>> reports_of(const place& to, layout in, int seed) {
   return thread_world::run(2, [&](const thread_communicator& self) {
     const auto half =
         from_rank_offsets("w", {dtype_kind::float32, {2}}, {.offsets = {{0, self.rank(), 2}}})

@@ -13,7 +13,6 @@
 #include "support/executors.hpp"
 #include "support/failing_publisher.hpp"
 #include "support/fake_device.hpp"
-#include "support/fork_world.hpp"
 #include "support/hooked_publisher.hpp"
 #include "support/orbax_folders.hpp"
 #include "support/temp_directory.hpp"
@@ -38,7 +37,6 @@
 namespace orbax_async_saves_test {
 
 using namespace zarrpoint;
-using orbax::save_tree_options;
 using orbax::tree_item;
 using zarrpoint_test::device_tensor;
 using zarrpoint_test::fake_device;
@@ -46,6 +44,7 @@ using zarrpoint_test::fake_space;
 using zarrpoint_test::files_in;
 using zarrpoint_test::layouts;
 using zarrpoint_test::names_in;
+using zarrpoint_test::tree_options;
 namespace fs = std::filesystem;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
@@ -80,7 +79,7 @@ bool contains(const std::string& text, std::string_view part) {
 }
 
 TEST_CASE("orbax save_async: what lies on devices, and what is not borrowed, may change at once") {
-  for (const save_tree_options& layout : layouts()) {
+  for (const tree_options& layout : layouts()) {
     for (const bool device_copy : {false, true}) {
       fake_device device(7);
       const zarrpoint::testing::manual_executor later;
@@ -98,9 +97,9 @@ TEST_CASE("orbax save_async: what lies on devices, and what is not borrowed, may
       int step = 7;
       auto note = std::make_unique<std::string>("as it was");
       const test::temp_directory folder;
-      save_tree_options options = layout;
-      options.device_copy = device_copy;
-      options.rules = {{.glob = "cast", .cast = dtype_kind::float64}};
+      tree_options options = layout;
+      options.all.device_copy = device_copy;
+      options.all.rules = {{.glob = "cast", .cast = dtype_kind::float64}};
       auto saving = orbax::save_async(folder / "c",
                                       {{"r", *resized},
                                        {{"list", 0}, *overwritten},
@@ -161,7 +160,7 @@ TEST_CASE("orbax save_async: where a device has no room for a copy the host has"
 
 TEST_CASE("orbax save_async: the same files as those of save, with any executor") {
   const std::vector<float> w = numbers(3000);
-  for (const save_tree_options& layout : layouts()) {
+  for (const tree_options& layout : layouts()) {
     const test::temp_directory folder;
     const std::vector<tree_item> items{{"a/w", w}, {{"l", 0}, w}, {"n", 0.5}, {"note", "x"}};
     orbax::save(folder / "now", items, layout).value();
@@ -226,10 +225,10 @@ TEST_CASE("orbax save_async: whatever write fails, the result tells it and the o
   const std::vector<float> w = numbers(3000);
   const std::vector<float> v = numbers(3000, 5);
   const thread_pool pool(2);
-  for (const save_tree_options& layout : layouts()) {
+  for (const tree_options& layout : layouts()) {
     const test::temp_directory folder;
-    save_tree_options how = layout;
-    how.overwrite = true;
+    tree_options how = layout;
+    how.all.overwrite = true;
     orbax::save(folder / "c", {{"w", w}}, how).value();
     const auto left = std::make_shared<std::atomic<int>>(0);
     const zarrpoint_test::failing_publisher store{file_store::open(folder.path().string()).value(),
@@ -274,8 +273,8 @@ TEST_CASE("orbax save_async: what is wrong, stopped or too much is told by the r
   tells(orbax::save_async(path, {}, {}, how), errc::invalid_argument, "without leaves");
   tells(orbax::save_async(path, {{"a", w}, {"a", w}}, {}, how), errc::invalid_argument,
         "two leaves");
-  tells(orbax::save_async(path, {{"a", w}}, {.paths = {{"a", "b"}}}, how), errc::invalid_argument,
-        "no process has a shard");
+  tells(orbax::save_async(path, {{"a", w}}, {.format = orbax::format{.paths = {{"a", "b"}}}}, how),
+        errc::invalid_argument, "no process has a shard");
   tells(orbax::save_async(path, {{"a", std::vector<std::string>{"x", "y"}}}, {}, how),
         errc::unsupported, "\"a\"");
   tells(orbax::save_async(folder / "c.zip", {{"a", w}}, {}, how), errc::unsupported, "directories");
@@ -314,11 +313,13 @@ TEST_CASE("orbax save_async: several at once into one manager") {
   const context how{.executor = pool.executor()};
   std::vector<pending<save_report>> all;
   for (std::uint64_t step = 1; step <= 6; ++step)
-    all.push_back(orbax::save_async(folder / "run", {{"w", numbers(500, static_cast<float>(step))}},
-                                    {.overwrite = false, .sync = false, .step = step}, how));
+    all.push_back(orbax::save_async(
+        folder / "run", {{"w", numbers(500, static_cast<float>(step))}},
+        {.overwrite = false, .sync = false, .format = orbax::format{.step = step}}, how));
   // Of two of one step only one is there.
-  all.push_back(orbax::save_async(folder / "run", {{"w", numbers(500, 1)}},
-                                  {.overwrite = false, .sync = false, .step = 1}, how));
+  all.push_back(orbax::save_async(
+      folder / "run", {{"w", numbers(500, 1)}},
+      {.overwrite = false, .sync = false, .format = orbax::format{.step = 1}}, how));
   std::size_t failed = 0;
   for (auto& one : all) {
     const auto done = one.get();
@@ -391,7 +392,7 @@ std::string run(const work_of_rank& work) {
 }
 
 TEST_CASE("orbax async_saves: the same files as those of the save that waits") {
-  for (const save_tree_options& layout : layouts()) {
+  for (const tree_options& layout : layouts()) {
     const test::temp_directory folder;
     const thread_pool pool(2);
     const std::vector<std::pair<std::string, any_executor>> all{
@@ -429,7 +430,7 @@ TEST_CASE("orbax async_saves: the same files as those of the save that waits") {
 }
 
 TEST_CASE("orbax async_saves: what lies on devices may be gone when it is scheduled") {
-  for (const save_tree_options& layout : layouts()) {
+  for (const tree_options& layout : layouts()) {
     const test::temp_directory folder;
     CHECK(run([&](const thread_communicator& self) -> result<void> {
             const std::vector<float> mine = numbers(40, 40 * static_cast<float>(self.rank()));
@@ -491,8 +492,8 @@ TEST_CASE("orbax async_saves: steps in order, and a failed one does not stop the
         mine.fill(self.rank(), step);
         mine.items[1] = {"step", step};
         mine.items[2] = {"note", "step " + std::to_string(step)};
-        save_tree_options options{.ocdbt = ocdbt, .sync = false};
-        options.step = static_cast<std::uint64_t>(step);
+        tree_options options{.all = {.sync = false}, .own = {.ocdbt = ocdbt}};
+        options.own.step = static_cast<std::uint64_t>(step);
         ZARRPOINT_CHECK(queue.schedule(
             location(any_store(store), key("")), mine.part(), options,
             [&noted, &self, step](const save_report& report) -> result<void> {
@@ -539,119 +540,6 @@ TEST_CASE("orbax async_saves: what is not complete everywhere is not finalized w
   CHECK(step_in(folder / "c") == 1);
 }
 
-TEST_CASE("orbax async_saves: a queue that is destroyed, also after its ranks, publishes nothing") {
-  const test::temp_directory folder;
-  const std::string path = folder / "c";
-  REQUIRE(run([&](const thread_communicator& self) -> result<void> {
-            const share mine(self.rank(), ranks, 1);
-            return orbax::save(path, self, mine.shards, mine.items).transform([](const auto&) {});
-          }) == "done");
-  std::vector<std::unique_ptr<orbax::async_saves>> queues(ranks);
-  CHECK(run([&](const thread_communicator& self) -> result<void> {
-          const share mine(self.rank(), ranks, 2);
-          auto queue = std::make_unique<orbax::async_saves>(
-              self, context{.executor = zarrpoint::testing::dropping_executor{}});
-          ZARRPOINT_CHECK(queue->schedule(path, mine.part(), {.overwrite = true}));
-          ZARRPOINT_CHECK(queue->schedule(folder / "new", mine.part()));
-          queues[static_cast<std::size_t>(self.rank())] = std::move(queue);
-          return {};
-        }) == "done");
-  CHECK(names_in(folder.path()).size() == 3);
-  // The last is rank 0, which has the staged trees: they are gone with it.
-  while (!queues.empty()) queues.pop_back();
-  CHECK(names_in(folder.path()) == std::set<std::string>{"c"});
-  CHECK(step_in(path) == 1);
-}
-
-TEST_CASE("orbax async_saves: stopped, without memory, and different saves") {
-  const test::temp_directory folder;
-  stop_source stop;
-  const std::string stopped = run([&](const thread_communicator& self) -> result<void> {
-    context how{.executor = zarrpoint::testing::dropping_executor{}};
-    if (self.rank() == 1) how.stop = stop.token();
-    orbax::async_saves queue(self, how);
-    const share mine(self.rank(), ranks, 1);
-    ZARRPOINT_CHECK(queue.schedule(folder / "c", mine.part()));
-    if (self.rank() == 1) stop.request_stop();
-    auto done = queue.finalize();
-    if (queue.unfinalized() != 0) return error{errc::corrupt, "it is still there"};
-    return std::move(done).transform([](const auto&) {});
-  });
-  CHECK(contains(stopped, "cancelled"));
-  CHECK(contains(stopped, "rank 1"));
-  CHECK(fs::is_empty(folder.path()));
-
-  // The copies are counted before anything is written.
-  const std::string small = run([&](const thread_communicator& self) -> result<void> {
-    context how;
-    if (self.rank() == 2) how.limit.memory = 100;
-    orbax::async_saves queue(self, how);
-    const share mine(self.rank(), ranks, 1);
-    const auto done = queue.schedule(folder / "c", mine.part());
-    if (queue.unfinalized() != 0) return error{errc::corrupt, "it was scheduled"};
-    return done;
-  });
-  CHECK(contains(small, "resource_limit"));
-  CHECK(contains(small, "rank 2"));
-  CHECK(fs::is_empty(folder.path()));
-
-  const auto outcomes =
-      thread_world::run(ranks, [&](const thread_communicator& self) -> result<void> {
-        orbax::async_saves queue(self);
-        orbax::async_saves other(self);
-        const share mine(self.rank(), ranks, 1);
-        ZARRPOINT_CHECK(queue.schedule(folder / "c", mine.part()));
-        return (self.rank() == 2 ? other : queue).finalize().transform([](const auto&) {});
-      });
-  for (const auto& one : outcomes) CHECK(contains(text_of(one), "Unmatched async calls"));
-  CHECK(fs::is_empty(folder.path()));
-}
-
-TEST_CASE("orbax async_saves: a process that dies leaves the old checkpoint") {
-  const test::temp_directory folder;
-  const std::string path = folder / "c";
-  const auto save_as = [&](const any_communicator& all, int step) {
-    orbax::async_saves queue(all);
-    const share mine(all.rank(), all.size(), step);
-    auto done = queue.schedule(path, mine.part(), {.overwrite = true, .sync = false});
-    if (done) done = queue.finalize().transform([](const auto&) {});
-    if (done) return std::string("done");
-    const bool told =
-        done.failure().message.find("after 1 save was committed") != std::string::npos;
-    return told ? std::string("done, alone") : std::string(to_string(done.failure().code));
-  };
-  CHECK(zarrpoint_test::fork_world(2, [&](zarrpoint_test::fork_communicator self) {
-          return save_as(self, 1);
-        }) == std::vector<std::string>(2, "done"));
-  int last = 0;
-  std::set<std::string> codes;
-  for (;; ++last) {
-    REQUIRE(last < 40);
-    CAPTURE(last);
-    const auto done = zarrpoint_test::fork_world(2, [&](zarrpoint_test::fork_communicator self) {
-      if (self.rank() == 1)
-        self.before_each([last](int number) {
-          if (number == last) zarrpoint_test::kill_this_process();
-        });
-      return save_as(self, 2);
-    });
-    if (done[1] == "done") break;
-    const int step = step_in(path);
-    codes.insert(done[0]);
-    // Who says that it failed is right, who does not know says so.
-    if (done[0] == "unavailable") CHECK(step == 1);
-    if (done[0].starts_with("done")) CHECK(step == 2);
-    if (step == 2)
-      zarrpoint_test::fork_world(
-          2, [&](zarrpoint_test::fork_communicator self) { return save_as(self, 1); });
-  }
-  CHECK(last >= 6);
-  CHECK(codes.contains("unavailable"));
-  CHECK(codes.contains("done, alone"));
-  CHECK(step_in(path) == 2);
-  CHECK(names_in(folder.path()) == std::set<std::string>{"c"});
-}
-
 TEST_CASE("orbax async_saves: the examples of docs/orbax.md") {
   namespace zp = zarrpoint;
   const test::temp_directory folder;
@@ -659,8 +547,9 @@ TEST_CASE("orbax async_saves: the examples of docs/orbax.md") {
   const auto how = zp::context{};
   {
     std::vector<float> kernel = numbers(48);
-    zp::pending<zp::save_report> saving = zp::orbax::save_async(
-        root, {{"params/kernel", std::move(kernel)}, {"step", 1200}}, {.step = 1200}, how);
+    zp::pending<zp::save_report> saving =
+        zp::orbax::save_async(root, {{"params/kernel", std::move(kernel)}, {"step", 1200}},
+                              {.format = zp::orbax::format{.step = 1200}}, how);
     const zp::save_report report = saving.get().value();
     CHECK(report.leaves.size() == 2);
   }
@@ -674,7 +563,8 @@ TEST_CASE("orbax async_saves: the examples of docs/orbax.md") {
             ZARRPOINT_TRY(w, zp::shard("params/w", std::span<float>(rows),
                                        {.offsets = {{0, ranks.rank(), ranks.size()}}}));
             const std::vector<zp::sharded_tensor> shards{w};
-            ZARRPOINT_CHECK(saves.schedule(many, {shards, values}, {.step = step}));
+            ZARRPOINT_CHECK(saves.schedule(many, {shards, values},
+                                           {.format = zp::orbax::format{.step = step}}));
             ZARRPOINT_CHECK(saves.finalize(false));  // those that are written by all processes
           }
           ZARRPOINT_CHECK(saves.finalize());  // and the others

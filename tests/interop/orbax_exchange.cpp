@@ -59,7 +59,7 @@ zp::tensor numbers(const dims& shape, bool is_narrow = false, index_t half = 0) 
   return out;
 }
 
-result<void> write(const std::string& path, orbax::save_tree_options how, bool has_tuple) {
+result<void> write(const std::string& path, zarrpoint_test::tree_options how, bool has_tuple) {
   std::vector<orbax::tree_item> tree{
       {"params/dense/kernel", numbers({8, 6})},
       {"params/dense/bias", numbers({6})},
@@ -84,23 +84,23 @@ result<void> write(const std::string& path, orbax::save_tree_options how, bool h
       {{"opt", 4}, "in a list"},
   };
   if (has_tuple) tree.push_back({{"opt", 5}, orbax::empty_value::tuple});
-  how.rules = {{.glob = "params/dense/bias", .cast = zp::dtype_kind::bfloat16},
-               {.glob = "params/blocks/0/w", .cast = zp::dtype_kind::float16},
-               {.glob = "params/blocks/1/w", .cast = zp::dtype_kind::float8_e4m3fn},
-               {.glob = "params/cut", .chunk_byte_size = 1200}};
+  how.all.rules = {{.glob = "params/dense/bias", .cast = zp::dtype_kind::bfloat16},
+                   {.glob = "params/blocks/0/w", .cast = zp::dtype_kind::float16},
+                   {.glob = "params/blocks/1/w", .cast = zp::dtype_kind::float8_e4m3fn},
+                   {.glob = "params/cut", .chunk_byte_size = 1200}};
   for (const char* const name : wide) {
     tree.push_back({{"types", name}, numbers({7, 10})});
-    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+    how.all.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
   }
   for (const char* const name : narrow) {
     tree.push_back({{"types", name}, numbers({7, 10}, true)});
-    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+    how.all.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
   }
   for (const auto& [name, half] : {std::pair<const char*, index_t>{"int2", 2}, {"int4", 8}}) {
     tree.push_back({{"types", name}, numbers({7, 10}, false, half)});
-    how.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
+    how.all.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
   }
-  how.custom_metadata = zp::node::object{{"by", "zarrpoint"}};
+  how.own.custom_metadata = zp::node::object{{"by", "zarrpoint"}};
   return orbax::save(path, tree, how).transform([](const auto&) {});
 }
 
@@ -112,9 +112,9 @@ const named_shardings shardings{{"w", {"NamedSharding", mesh, {{"x"}, {"y"}}, {}
                                 {"whole", {"NamedSharding", mesh, {}, {}}},
                                 {"one", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_3"}}};
 
-result<void> write_jax(const std::string& path, orbax::save_tree_options how, bool has_key) {
-  how.arrays = orbax::array_kind::jax;
-  how.shardings = shardings;
+result<void> write_jax(const std::string& path, zarrpoint_test::tree_options how, bool has_key) {
+  how.own.arrays = orbax::array_kind::jax;
+  how.own.shardings = shardings;
   const std::vector<std::uint32_t> key{0, 42};
   std::vector<orbax::tree_item> tree{{"w", numbers({16, 12})},
                                      {"rows", numbers({16, 3})},
@@ -124,7 +124,7 @@ result<void> write_jax(const std::string& path, orbax::save_tree_options how, bo
   if (has_key) {
     tree.push_back({"key", key});
     tree.back().random_key = "threefry2x32";
-    how.shardings.push_back({"key", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_0"}});
+    how.own.shardings.push_back({"key", {"SingleDeviceSharding", {}, {}, "TFRT_CPU_0"}});
   }
   return orbax::save(path, tree, how).transform([](const auto&) {});
 }
@@ -150,7 +150,7 @@ zp::box slab(const dims& shape, std::size_t axis, index_t begin, index_t end) {
 }
 
 template <bool in_background>
-result<void> write_group(const std::string& path, orbax::save_tree_options how,
+result<void> write_group(const std::string& path, zarrpoint_test::tree_options how,
                          const zp::any_communicator& ranks) {
   const index_t n = ranks.size();
   const index_t r = ranks.rank();
@@ -168,8 +168,8 @@ result<void> write_group(const std::string& path, orbax::save_tree_options how,
       part_of("params/same", {40, 2}, zp::box::whole({40, 2})),
       part_of("block", {4, 4}, slab({4, 4}, 0, 4 / n * r, 4 / n * (r + 1))),
   };
-  how.paths = {{"block", {"params", "blocks", 0, "w"}}};
-  how.rules = {{.glob = "params/bias", .cast = zp::dtype_kind::bfloat16}};
+  how.own.paths = {{"block", {"params", "blocks", 0, "w"}}};
+  how.all.rules = {{.glob = "params/bias", .cast = zp::dtype_kind::bfloat16}};
   std::vector<orbax::tree_item> tree{{"kept", numbers({3})},
                                      {{"params", "blocks", 1}, orbax::empty_value::none},
                                      {"empty", orbax::empty_value::dict},
@@ -186,10 +186,10 @@ result<void> write_group(const std::string& path, orbax::save_tree_options how,
 }
 
 /// A process for each row of the mesh, or two.
-result<void> write_group_jax(const std::string& path, orbax::save_tree_options how,
+result<void> write_group_jax(const std::string& path, zarrpoint_test::tree_options how,
                              const zp::any_communicator& ranks) {
-  how.arrays = orbax::array_kind::jax;
-  how.shardings = shardings;
+  how.own.arrays = orbax::array_kind::jax;
+  how.own.shardings = shardings;
   std::vector<zp::sharded_tensor> shards;
   const auto devices = static_cast<std::size_t>(8 / ranks.size());
   const std::pair<std::string, dims> cut[] = {{"w", {16, 12}}, {"rows", {16, 3}}, {"whole", {5}}};
@@ -204,11 +204,11 @@ result<void> write_group_jax(const std::string& path, orbax::save_tree_options h
   return orbax::save(path, ranks, shards, tree, how).transform([](const auto&) {});
 }
 
-using work_of_rank = result<void>(const std::string&, orbax::save_tree_options,
+using work_of_rank = result<void>(const std::string&, zarrpoint_test::tree_options,
                                   const zp::any_communicator&);
 
 /// By real processes.
-result<void> write_by(int ranks, const std::string& path, const orbax::save_tree_options& how,
+result<void> write_by(int ranks, const std::string& path, const zarrpoint_test::tree_options& how,
                       work_of_rank* work) {
   const auto done = zarrpoint_test::fork_world(ranks, [&](const auto& self) {
     const auto saved = work(path, how, self);
@@ -219,19 +219,19 @@ result<void> write_by(int ranks, const std::string& path, const orbax::save_tree
   return {};
 }
 
-result<void> write_rich(const std::string& path, orbax::save_tree_options how, bool has_empty) {
+result<void> write_rich(const std::string& path, zarrpoint_test::tree_options how, bool has_empty) {
   using orbax::value_kind;
-  how.rich_types = {{.path = "opt"},
-                    {.path = {"opt", 0},
-                     .kind = value_kind::named_tuple,
-                     .type = "optax._src.transform.ScaleByAdamState",
-                     .fields = {"count", "nu", "mu"}},
-                    {.path = {"opt", 2}},
-                    {.path = {"list", 0}},
-                    {.path = {"list", 0, 1},
-                     .kind = value_kind::named_tuple,
-                     .type = "__main__.Pair",
-                     .fields = {"nu_2", "a"}}};
+  how.own.rich_types = {{.path = "opt"},
+                        {.path = {"opt", 0},
+                         .kind = value_kind::named_tuple,
+                         .type = "optax._src.transform.ScaleByAdamState",
+                         .fields = {"count", "nu", "mu"}},
+                        {.path = {"opt", 2}},
+                        {.path = {"list", 0}},
+                        {.path = {"list", 0, 1},
+                         .kind = value_kind::named_tuple,
+                         .type = "__main__.Pair",
+                         .fields = {"nu_2", "a"}}};
   std::vector<orbax::tree_item> tree{{"params/w", numbers({3, 4})},
                                      {{"opt", 0, "count"}, 7},
                                      {{"opt", 0, "mu", "w"}, numbers({3})},
@@ -293,24 +293,24 @@ result<void> read(const std::string& path) {
 }
 
 /// A step with all kinds of items, in a manager's root with metadata.
-result<void> write_extras(const std::string& path, orbax::save_tree_options how) {
+result<void> write_extras(const std::string& path, zarrpoint_test::tree_options how) {
   ZARRPOINT_CHECK(orbax::save_root_metadata(path, zp::node::object{{"by", "zarrpoint"}}));
-  how.item = "state";
-  how.extras.json = {
+  how.own.item = "state";
+  how.own.extras.json = {
       {"extra", zp::node::object{{"lr", 0.1}, {"tags", zp::node::array{"a", zp::node()}}}}};
-  how.extras.jax_keys = {{"key", {.data = {0, 42}}},
-                         {"untyped", {.data = {0, 42}, .is_typed = false}},
-                         {"keys", {.data = {0, 42, 0, 43}, .shape = {2, 2}}}};
+  how.own.extras.jax_keys = {{"key", {.data = {0, 42}}},
+                             {"untyped", {.data = {0, 42}, .is_typed = false}},
+                             {"keys", {.data = {0, 42, 0, 43}, .shape = {2, 2}}}};
   orbax::numpy_state state{.position = 7, .has_gauss = true, .gauss = 0.25};
   for (std::uint32_t i = 0; i < 624; ++i) state.key.push_back(i * 3);
-  how.extras.numpy_states = {{"numpy", state}};
+  how.own.extras.numpy_states = {{"numpy", state}};
   return orbax::save(path, {{"w", numbers({3})}}, how).transform([](const auto&) {});
 }
 
 /// The layout of the v1 API.
-result<void> write_v1(const std::string& path, orbax::save_tree_options how) {
-  how.handler = orbax::tree_handler::v1;
-  how.extras.json = {{"data", zp::node::object{{"lr", 0.5}}}};
+result<void> write_v1(const std::string& path, zarrpoint_test::tree_options how) {
+  how.own.handler = orbax::tree_handler::v1;
+  how.own.extras.json = {{"data", zp::node::object{{"lr", 0.5}}}};
   return orbax::save(path, {{"w", numbers({3})}, {{"list", 0}, 7}}, how).transform([](const auto&) {
   });
 }
@@ -319,15 +319,15 @@ result<void> write_v1(const std::string& path, orbax::save_tree_options how) {
 
 int main(int count, char** words) {
   const std::string_view what = count > 2 ? words[1] : "";
-  orbax::save_tree_options how;
+  zarrpoint_test::tree_options how;
   if (count > 4) {
-    how.zarr_format = std::atoi(words[3]);
-    how.ocdbt = words[4] == std::string_view("1");
+    how.all.zarr_format = std::atoi(words[3]);
+    how.own.ocdbt = words[4] == std::string_view("1");
   }
   const bool is_group = what == "group" || what == "groupjax" || what == "groupasync";
   const int ranks = is_group && count > 5 ? std::atoi(words[5]) : 0;
   const int last = is_group ? 6 : 5;
-  if (count > last) how.step = std::strtoull(words[last], nullptr, 10);
+  if (count > last) how.own.step = std::strtoull(words[last], nullptr, 10);
   result<void> done;
   if ((what == "write" || what == "plain") && count > 4) {
     done = write(words[2], how, what == "write");

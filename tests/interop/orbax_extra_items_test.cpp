@@ -29,7 +29,7 @@ node json_of(const std::string& path) {
   return parse_json(as_bytes(test::read_file(path))).value();
 }
 
-orbax::save_tree_options with_extras() {
+orbax::format with_extras() {
   orbax::numpy_state numpy{.key = std::vector<std::uint32_t>(624, 9), .position = 3};
   numpy.has_gauss = true;
   numpy.gauss = 0.25;
@@ -45,7 +45,7 @@ TEST_CASE("orbax save: items beside the tree") {
   const test::temp_directory folder;
   const std::string root = folder / "run";
   const std::vector<float> w{1, 2, 3};
-  orbax::save(root, {{"w", w}}, with_extras()).value();
+  orbax::save(root, {{"w", w}}, {.format = with_extras()}).value();
   const node handlers = *json_of(root + "/7/_CHECKPOINT_METADATA").find("item_handlers");
   CHECK(handlers.find("default")->if_string()->ends_with(".StandardCheckpointHandler"));
   CHECK(handlers.find("extra")->if_string()->ends_with(".JsonCheckpointHandler"));
@@ -71,9 +71,8 @@ TEST_CASE("orbax save: items beside the tree") {
   fs::create_directory(root + "/7/other");
   test::write_file(root + "/7/extra/old", "x");
   auto again = with_extras();
-  again.overwrite = true;
   again.extras.json[0].second = node(1);
-  orbax::save(root, {{"w", w}}, again).value();
+  orbax::save(root, {{"w", w}}, {.format = again}).value();
   CHECK(!fs::exists(root + "/7/extra/old"));
   CHECK(json_of(root + "/7/extra/metadata") == node(1));
 }
@@ -84,7 +83,7 @@ TEST_CASE("orbax save: items that cannot be") {
   const auto refused = [&](auto&& change) {
     auto how = with_extras();
     change(how);
-    const auto done = orbax::save(folder / "no", {{"w", w}}, how);
+    const auto done = orbax::save(folder / "no", {{"w", w}}, {.format = how});
     CHECK(!fs::exists(folder / "no"));
     return !done && done.failure().code == errc::invalid_argument;
   };
@@ -101,9 +100,9 @@ TEST_CASE("orbax save: items that cannot be") {
 TEST_CASE("orbax save: the layout of the v1 API") {
   const test::temp_directory folder;
   const std::vector<float> w{1, 2};
-  orbax::save_tree_options how{.handler = orbax::tree_handler::v1};
+  orbax::format how{.handler = orbax::tree_handler::v1};
   how.extras.json = {{"data", node::object{{"lr", 0.5}}}};
-  orbax::save(folder / "v1", {{"w", w}}, how).value();
+  orbax::save(folder / "v1", {{"w", w}}, {.format = how}).value();
   CHECK(test::read_file(folder / "v1/orbax.checkpoint").empty());
   CHECK(fs::exists(folder / "v1/orbax.checkpoint"));
   CHECK(json_of(folder / "v1/data/data.json") == node(node::object{{"lr", 0.5}}));
@@ -113,8 +112,7 @@ TEST_CASE("orbax save: the layout of the v1 API") {
             ->if_string()
             ->ends_with(".PyTreeHandler"));
   CHECK(opened(folder / "v1").value().load<std::vector<float>>("w").value() == w);
-  how.overwrite = true;
-  CHECK(orbax::save(folder / "v1", {{"w", w}}, how));
+  CHECK(orbax::save(folder / "v1", {{"w", w}}, {.format = how}));
 }
 
 TEST_CASE("orbax save: the metadata of a manager's root") {
@@ -126,7 +124,7 @@ TEST_CASE("orbax save: the metadata of a manager's root") {
   CHECK(orbax::save_root_metadata(folder / "run", node(3)).failure().code ==
         errc::invalid_argument);
   const std::vector<float> w{1};
-  orbax::save(folder / "run", {{"w", w}}, {.step = 1}).value();
+  orbax::save(folder / "run", {{"w", w}}, {.format = orbax::format{.step = 1}}).value();
   CHECK(opened(folder / "run"));
 }
 

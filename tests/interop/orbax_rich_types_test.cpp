@@ -30,12 +30,12 @@ namespace orbax_rich_types_test {
 
 using namespace zarrpoint;
 using orbax::empty_value;
-using orbax::save_tree_options;
 using orbax::tree_container;
 using orbax::tree_item;
 using orbax::tree_value;
 using orbax::value_kind;
 using zarrpoint_test::text_of;
+using zarrpoint_test::tree_options;
 
 orbax::tree_store tree_at(const std::string& path) {
   return orbax::tree_store::open(file_store::open(path, {.read_only = true}).value(),
@@ -92,9 +92,9 @@ constexpr const char* wanted =
     "params: {w: np.ndarray}}";
 
 TEST_CASE("orbax rich types: tuples and named tuples are read back in every layout") {
-  for (save_tree_options how : zarrpoint_test::layouts()) {
+  for (tree_options how : zarrpoint_test::layouts()) {
     const test::temp_directory folder;
-    how.rich_types = containers();
+    how.own.rich_types = containers();
     orbax::save(folder / "c", items(), how).value();
     CHECK(text_at(folder / "c") == wanted);
     const checkpoint from = open(folder / "c", {.stores = formats<orbax::format>()}).value();
@@ -117,8 +117,8 @@ TEST_CASE(
       "[np.ndarray]}, None], pair: [scalar, [string]], params: {w: np.ndarray}}";
   CHECK(text_at(folder / "plain") == lists);
   CHECK(orbax::containers_of(tree_at(folder / "plain").tree()).value().empty());
-  save_tree_options how;
-  how.rich_types.emplace();
+  tree_options how;
+  how.own.rich_types.emplace();
   orbax::save(folder / "rich", tree, how).value();
   CHECK(rich_json_at(folder / "rich").if_object() != nullptr);
   CHECK(text_at(folder / "rich") == lists);
@@ -129,8 +129,8 @@ TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
   const orbax::tree_store theirs = tree_at(golden);
   const tree_value value = orbax::to_value(theirs.tree()).value();
   const checkpoint from = open(golden, {.stores = formats<orbax::format>()}).value();
-  save_tree_options how{.zarr_format = 2};
-  how.rich_types = orbax::containers_of(theirs.tree()).value();
+  tree_options how{.all = {.zarr_format = 2}};
+  how.own.rich_types = orbax::containers_of(theirs.tree()).value();
   std::vector<tree_item> tree;
   for (const orbax::tree_leaf& leaf : theirs.tree().leaves) {
     const auto empties = {std::pair("None", empty_value::none),
@@ -159,19 +159,19 @@ TEST_CASE("orbax rich types: the text that Orbax writes for the same tree") {
 
 TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
   const test::temp_directory folder;
-  save_tree_options how{.sync = false, .arrays = orbax::array_kind::jax};
-  how.rich_types = {{.path = ""}};
+  tree_options how{.all = {.sync = false}, .own = {.arrays = orbax::array_kind::jax}};
+  how.own.rich_types = {{.path = ""}};
   orbax::save(folder / "tuple", {{{0}, w}, {{1, "category"}, w}}, how).value();
   // "category" is what Orbax calls a member of its own.
   CHECK(text_at(folder / "tuple") == "(jax.Array, {category: jax.Array})");
   const node entry =
       *rich_json_at(folder / "tuple").find("entries")->if_array()->front().find("data");
   CHECK(entry.find("write_shape")->if_array()->front().to_int64() == 3);
-  how.rich_types = {
+  how.own.rich_types = {
       {.path = "", .kind = value_kind::named_tuple, .type = "m.T", .fields = {"b", "a"}}};
   orbax::save(folder / "named", {{"a", w}, {"b", "x"}}, how).value();
   CHECK(text_at(folder / "named") == "m.T(b: string, a: jax.Array)");
-  how.rich_types.emplace();
+  how.own.rich_types.emplace();
   orbax::save(folder / "leaf", {{orbax::tree_path(), w}}, how).value();
   CHECK(text_at(folder / "leaf") == "jax.Array");
 
@@ -182,19 +182,19 @@ TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
     deep.push_back({path, value_kind::named_tuple, "m.T", {"a"}});
     path.push_back({"a", false});
   }
-  how.rich_types = deep;
+  how.own.rich_types = deep;
   orbax::save(folder / "deep", {{path, w}}, how).value();
   CHECK(orbax::containers_of(tree_at(folder / "deep").tree()).value() == deep);
   path.push_back({"a", false});
-  how.rich_types.emplace();
+  how.own.rich_types.emplace();
   refuses(orbax::save(folder / "no", {{path, w}}, how), "more than 64 levels");
 }
 
 TEST_CASE("orbax rich types: containers that are none") {
   const test::temp_directory folder;
   const auto refused = [&](std::vector<tree_container> all, std::string_view text) {
-    save_tree_options how;
-    how.rich_types = std::move(all);
+    tree_options how;
+    how.own.rich_types = std::move(all);
     refuses(orbax::save(folder / "no", items(), how), text);
     CHECK(std::filesystem::is_empty(folder.path()));
   };
@@ -261,9 +261,9 @@ TEST_CASE("orbax rich types: a class that JAX knows without keys is a dict with 
       told({{path, "np.ndarray"}, {{{"o", false}, {"1", true}}, "np.ndarray"}},
            R"({"o":{"0":)" + tuple_of(leaf) + R"(,"1":)" + leaf + "}}");
   CHECK(text_of(orbax::to_value(boxed).value()) == "{o: {0: (np.ndarray), 1: np.ndarray}}");
-  save_tree_options how;
-  how.rich_types = orbax::containers_of(boxed).value();
-  CHECK(*how.rich_types == std::vector<tree_container>{{.path = {"o", 0}}});
+  tree_options how;
+  how.own.rich_types = orbax::containers_of(boxed).value();
+  CHECK(*how.own.rich_types == std::vector<tree_container>{{.path = {"o", 0}}});
   const test::temp_directory folder;
   orbax::save(folder / "c", {{path, w}, {{"o", 1}, w}}, how).value();
   // A list, as to a reader that asks for no rich types.
@@ -320,9 +320,9 @@ TEST_CASE("orbax rich types: fields are found in any order, and many of them at 
     leaf.is_empty = true;
     all.fields.push_back("f" + std::to_string(1999 - i));
   }
-  save_tree_options how;
+  orbax::format how;
   how.rich_types.emplace().push_back(all);
-  const auto plan = orbax::detail::plan_tree({leaves, {}}, how).value();
+  const auto plan = orbax::detail::plan_tree({leaves, {}}, {{}, how}).value();
   const std::string text = orbax::detail::rich_text(plan, *how.rich_types);
   const tree_value read = orbax::to_value(told({}, text)).value();
   std::vector<std::string> names;
@@ -338,9 +338,9 @@ TEST_CASE("orbax rich types: by many processes") {
       const auto part =
           shard("kernel", std::span<float>(rows), {.offsets = {{0, self.rank(), self.size()}}});
       const std::vector<sharded_tensor> shards{part.value()};
-      save_tree_options how{.overwrite = true, .sync = false};
-      how.paths = {{"kernel", {"opt", 0, "mu"}}};
-      how.rich_types = all;
+      tree_options how{.all = {.overwrite = true, .sync = false}};
+      how.own.paths = {{"kernel", {"opt", 0, "mu"}}};
+      how.own.rich_types = all;
       const std::vector<tree_item> values{{{"opt", 1}, 3}, {{"opt", 0, "count"}, 4}};
       return orbax::save(folder / "c", self, shards, values, how);
     });
@@ -377,20 +377,22 @@ TEST_CASE("orbax rich types: processes that do not agree are refused") {
     for (const auto& second : all) {
       if (&first == &second) continue;
       for (const auto& one : run([&](int rank) {
-             return save_tree_options{.sync = false, .rich_types = rank == 0 ? first : second};
+             return save_options{.sync = false,
+                                 .format = orbax::format{.rich_types = rank == 0 ? first : second}};
            }))
         refuses(one, "the description of rank 1: it has other options than rank 0");
     }
   }
   for (const auto& one : run([](int rank) {
-         return save_tree_options{
-             .sync = false,
-             .arrays = rank == 0 ? orbax::array_kind::numpy : orbax::array_kind::jax};
+         return save_options{.sync = false,
+                             .format = orbax::format{.arrays = rank == 0 ? orbax::array_kind::numpy
+                                                                         : orbax::array_kind::jax}};
        }))
     refuses(one, "arrays and rich_types must be the same");
   CHECK(std::filesystem::is_empty(folder.path()));
-  for (const auto& one :
-       run([&](int) { return save_tree_options{.sync = false, .rich_types = tuple}; }))
+  for (const auto& one : run([&](int) {
+         return save_options{.sync = false, .format = orbax::format{.rich_types = tuple}};
+       }))
     one.value();
   CHECK(text_at(folder / "c") == "{opt: (scalar)}");
 }
@@ -401,12 +403,12 @@ TEST_CASE("orbax rich types: the example of docs/orbax.md") {
   const std::string path = folder / "ckpt";
   const std::vector<float> mu = w, nu = w;
   // clang-format off
-  zp::orbax::save_tree_options how;
-  how.rich_types = {{.path = "opt"},                                // a tuple
-                    {.path = {"opt", 0}, .kind = zp::orbax::value_kind::named_tuple,
-                     .type = "optax.ScaleByAdamState", .fields = {"count", "mu", "nu"}}};
+  zp::orbax::format as;
+  as.rich_types = {{.path = "opt"},                                // a tuple
+                   {.path = {"opt", 0}, .kind = zp::orbax::value_kind::named_tuple,
+                    .type = "optax.ScaleByAdamState", .fields = {"count", "mu", "nu"}}};
   zp::orbax::save(path, {{{"opt", 0, "count"}, 7}, {{"opt", 0, "mu"}, mu},
-                         {{"opt", 0, "nu"}, nu}, {{"opt", 1}, 0.5}}, how).value();
+                         {{"opt", 0, "nu"}, nu}, {{"opt", 1}, 0.5}}, {.format = as}).value();
   // clang-format on
   CHECK(text_at(path) ==
         "{opt: (optax.ScaleByAdamState(count: scalar, mu: np.ndarray, nu: np.ndarray), scalar)}");
@@ -414,9 +416,9 @@ TEST_CASE("orbax rich types: the example of docs/orbax.md") {
       zp::orbax::tree_store::open(zp::file_store::open(path, {.read_only = true}).value(),
                                   zp::store_key::root())
           .value();
-  zp::orbax::save_tree_options again;
+  zp::orbax::format again;
   again.rich_types = zp::orbax::containers_of(saved.tree()).value();
-  CHECK(*again.rich_types == *how.rich_types);
+  CHECK(*again.rich_types == *as.rich_types);
 }
 
 }  // namespace orbax_rich_types_test

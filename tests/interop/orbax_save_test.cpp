@@ -12,7 +12,6 @@
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 #include <zarrpoint/members.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -45,11 +44,11 @@ namespace orbax_save_test {
 
 using namespace zarrpoint;
 using orbax::empty_value;
-using orbax::save_tree_options;
 using orbax::tree_item;
 using orbax::tree_path;
 using zarrpoint_test::files_in;
 using zarrpoint_test::layouts;
+using zarrpoint_test::tree_options;
 namespace fs = std::filesystem;
 
 store_key key(std::string_view text) { return store_key::parse(text).value(); }
@@ -103,16 +102,16 @@ node json_of(const std::string& path) {
 }
 
 TEST_CASE("orbax save: every leaf is read back in every layout") {
-  for (const save_tree_options& how : layouts(true)) {
-    CAPTURE(how.zarr_format);
-    CAPTURE(how.ocdbt);
+  for (const tree_options& how : layouts(true)) {
+    CAPTURE(how.all.zarr_format);
+    CAPTURE(how.own.ocdbt);
     const test::temp_directory folder;
     const std::string path = folder / "ckpt";
     const tensor kernel = tensor_of({8, 6});
     const tensor bias = tensor_of({6}, dtype_kind::bfloat16);
     const std::vector<std::int64_t> ids{1, -2, 3};
-    save_tree_options options = how;
-    options.custom_metadata = node::object{{"by", "us"}};
+    tree_options options = how;
+    options.own.custom_metadata = node::object{{"by", "us"}};
     const save_report report = orbax::save(path,
                                            {{"params/dense/kernel", kernel},
                                             {"params/dense/bias", bias},
@@ -142,7 +141,7 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
     CHECK(from.names().size() == 8);
 
     const orbax::tree_store tree = tree_at(path);
-    CHECK(tree.tree().is_ocdbt == how.ocdbt);
+    CHECK(tree.tree().is_ocdbt == how.own.ocdbt);
     CHECK(tree.tree().has_all_chunks);
     CHECK(tree.tree().custom_metadata == node(node::object{{"by", "us"}}));
     CHECK(orbax::read_scalar(tree, "lr").value() == node(0.5));
@@ -181,7 +180,7 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
     CHECK(test::read_file(path + "/commit_success.txt") ==
           "Checkpoint commit was successful to " + path);
     CHECK(json_of(path + "/_METADATA").find("use_zarr3")->to_int64().has_value() == false);
-    CHECK(*json_of(path + "/_METADATA").find("use_zarr3")->if_bool() == (how.zarr_format == 3));
+    CHECK(*json_of(path + "/_METADATA").find("use_zarr3")->if_bool() == (how.all.zarr_format == 3));
   }
 }
 
@@ -193,12 +192,13 @@ TEST_CASE("orbax save: the files are those of Orbax") {
         std::set<std::string>{"_CHECKPOINT_METADATA", "_METADATA", "_strings.json",
                               "commit_success.txt", "d", "manifest.ocdbt", "ocdbt.process_0",
                               "ocdbt.process_0/d", "ocdbt.process_0/manifest.ocdbt"});
-  orbax::save(folder / "v3", {{"a/w", w}}, {.ocdbt = false}).value();
+  orbax::save(folder / "v3", {{"a/w", w}}, {.format = orbax::format{.ocdbt = false}}).value();
   CHECK(files_in(folder / "v3") == std::set<std::string>{"_CHECKPOINT_METADATA", "_METADATA",
                                                          "commit_success.txt", "a.w",
                                                          "a.w/zarr.json", "a.w/c", "a.w/c/0"});
-  orbax::save(folder / "v2", {{"a/w", w}, {"s", 1}},
-              {.zarr_format = 2, .ocdbt = false, .arrays = orbax::array_kind::jax})
+  orbax::save(
+      folder / "v2", {{"a/w", w}, {"s", 1}},
+      {.zarr_format = 2, .format = orbax::format{.ocdbt = false, .arrays = orbax::array_kind::jax}})
       .value();
   CHECK(files_in(folder / "v2") ==
         std::set<std::string>{"_CHECKPOINT_METADATA", "_METADATA", "commit_success.txt", "a.w",
@@ -214,7 +214,7 @@ TEST_CASE("orbax save: the files are those of Orbax") {
 }
 
 TEST_CASE("orbax save: a tree of one leaf, members, and a tree without arrays") {
-  for (const save_tree_options& how : layouts(true)) {
+  for (const tree_options& how : layouts(true)) {
     const test::temp_directory folder;
     const std::vector<float> w = numbers(5);
     orbax::save(folder / "one", {{tree_path(), w}}, how).value();
@@ -263,7 +263,7 @@ TEST_CASE("orbax save: chunks and codecs by rules") {
   orbax::save(folder / "raw", {{"w", w}}, {.rules = {{.codecs = raw_codecs()}}}).value();
   CHECK(chunk_of(folder / "raw").first == dims{8, 1000, 64});
 
-  const auto refused = [&](save_tree_options how, std::string_view text) {
+  const auto refused = [&](const save_options& how, std::string_view text) {
     const auto done = orbax::save(folder / "no", {{"w", w}}, how);
     REQUIRE(!done);
     CHECK(done.failure().code == errc::invalid_argument);
@@ -282,14 +282,15 @@ TEST_CASE("orbax save: casts, and types that TensorStore does not have") {
   const test::temp_directory folder;
   const tensor w = tensor_of({7, 10});
   const std::vector<const char*> types{"bfloat16", "float8_e4m3fn", "int64", "complex64", "bool"};
-  for (const save_tree_options& how : layouts(true)) {
-    save_tree_options options = how;
+  for (const tree_options& how : layouts(true)) {
+    tree_options options = how;
     std::vector<tree_item> items;
     for (const char* const type : types) {
       items.push_back({{"types", type}, w});
-      options.rules.push_back({.glob = std::string("types/") + type, .cast = parse_dtype(type)});
+      options.all.rules.push_back(
+          {.glob = std::string("types/") + type, .cast = parse_dtype(type)});
     }
-    options.overwrite = true;
+    options.all.overwrite = true;
     orbax::save(folder / "types", items, options).value();
     for (const char* const type : types)
       CHECK(
@@ -316,15 +317,15 @@ TEST_CASE("orbax save: shardings are read back, and arrays are cut as they say")
       {"a/w", {"NamedSharding", mesh, {{"x"}, {}, {"y"}}, {}}},
       {"one", {"SingleDeviceSharding", {}, {}, "cpu:0"}},
       {"some", {"NamedSharding", unknown, {{"x"}}, {}}}};
-  for (const save_tree_options& how : layouts(true)) {
+  for (const tree_options& how : layouts(true)) {
     const test::temp_directory folder;
-    save_tree_options options = how;
-    options.shardings = all;
+    tree_options options = how;
+    options.own.shardings = all;
     const tensor w = tensor_of({8, 3, 6});
     const tensor rows = tensor_of({16, 3});
     const std::vector<float> few = numbers(4);
-    save_tree_options wrong = how;
-    wrong.shardings = {
+    tree_options wrong = how;
+    wrong.own.shardings = {
         {"a/w", {"NamedSharding", {{4, 2}, {"x", "y"}, {0}}, {{"x"}, {}, {"y"}}, {}}}};
     const auto refused = orbax::save(folder / "c", {{"a/w", w}}, wrong);
     REQUIRE_FALSE(refused);
@@ -351,21 +352,26 @@ TEST_CASE("orbax save: shardings are read back, and arrays are cut as they say")
   }
   const test::temp_directory folder;
   const std::vector<float> few = numbers(5);
-  const auto refused = [&](save_tree_options how, std::string_view text) {
+  const auto refused = [&](const save_options& how, std::string_view text) {
     const auto done = orbax::save(folder / "no", {{"w", few}, {"note", "x"}}, how);
     REQUIRE(!done);
     CHECK(done.failure().code == errc::invalid_argument);
     CHECK(contains(done.failure(), text));
   };
-  refused({.shardings = {{"w", {"NamedSharding", mesh, {{"x"}}, {}}}}}, "\"w\"");
-  refused({.shardings = {{"w", {"NamedSharding", mesh, {{"z"}}, {}}}}}, "z");
-  refused({.shardings = {{"v", all[2].second}}}, "\"v\"");
-  refused({.shardings = {{"note", all[2].second}}}, "not an array");
-  refused({.shardings = {{"w", all[2].second}, {"w", all[2].second}}}, "two shardings");
+  refused({.format = orbax::format{.shardings = {{"w", {"NamedSharding", mesh, {{"x"}}, {}}}}}},
+          "\"w\"");
+  refused({.format = orbax::format{.shardings = {{"w", {"NamedSharding", mesh, {{"z"}}, {}}}}}},
+          "z");
+  refused({.format = orbax::format{.shardings = {{"v", all[2].second}}}}, "\"v\"");
+  refused({.format = orbax::format{.shardings = {{"note", all[2].second}}}}, "not an array");
+  refused({.format = orbax::format{.shardings = {{"w", all[2].second}, {"w", all[2].second}}}},
+          "two shardings");
   // A type that is not stored is told, and an array without a sharding beside it has an empty one.
   const save_report report =
-      orbax::save(folder / "odd", {{"w", few}, {"v", few}},
-                  {.shardings = {{"v", all[2].second}, {"w", {"PositionalSharding", {}, {}, {}}}}})
+      orbax::save(
+          folder / "odd", {{"w", few}, {"v", few}},
+          {.format = orbax::format{.shardings = {{"v", all[2].second},
+                                                 {"w", {"PositionalSharding", {}, {}, {}}}}}})
           .value();
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0].find("PositionalSharding") != std::string::npos);
@@ -378,7 +384,8 @@ TEST_CASE("orbax save: kinds of arrays") {
   std::vector<tree_item> items{{"a", w}, {"b", w}, {"n", 1.5}, {"i", 2}};
   items[1].value_type = "np.ndarray";
   items[2].value_type = "np.ndarray";
-  orbax::save(folder / "c", items, {.arrays = orbax::array_kind::jax}).value();
+  orbax::save(folder / "c", items, {.format = orbax::format{.arrays = orbax::array_kind::jax}})
+      .value();
   std::string types;
   const orbax::tree tree = tree_at(folder / "c").tree();
   for (const orbax::tree_leaf& leaf : tree.leaves) types += leaf.value_type + ' ';
@@ -409,7 +416,9 @@ TEST_CASE("orbax save: keys of jax.random, and the user's metadata") {
   items[0].random_key = "threefry2x32";
   const node of_tree = node::object{{"by", "us"}};
   const node of_step = node::object{{"loss", 0.5}};
-  orbax::save(folder / "c", items, {.custom_metadata = of_tree, .step_metadata = of_step}).value();
+  orbax::save(folder / "c", items,
+              {.format = orbax::format{.custom_metadata = of_tree, .step_metadata = of_step}})
+      .value();
   const auto facts = tree_at(folder / "c").array_facts().value();
   REQUIRE(facts.size() == 1);
   CHECK(facts[0].name == "key");
@@ -420,8 +429,11 @@ TEST_CASE("orbax save: keys of jax.random, and the user's metadata") {
     return orbax::read_checkpoint_facts(as_bytes(text)).value();
   };
   CHECK(step_facts("c").custom_metadata == of_step);
-  orbax::save(folder / "run", items, {.step_metadata = of_step, .step = 1}).value();
-  orbax::save(folder / "run", items, {.overwrite = true, .step = 1, .item = "b"}).value();
+  orbax::save(folder / "run", items, {.format = orbax::format{.step_metadata = of_step, .step = 1}})
+      .value();
+  orbax::save(folder / "run", items,
+              {.overwrite = true, .format = orbax::format{.step = 1, .item = "b"}})
+      .value();
   CHECK(step_facts("run/1").custom_metadata == of_step);
   items[0] = {"key", w};
   items[0].random_key = "threefry2x32";
@@ -436,8 +448,8 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   const std::string root = folder / "run";
   const std::vector<float> w = numbers(3);
   const std::vector<float> ema = numbers(3, 10);
-  orbax::save(root, {{"w", w}}, {.step = 9}).value();
-  orbax::save(root, {{"w", ema}}, {.step = 10}).value();
+  orbax::save(root, {{"w", w}}, {.format = orbax::format{.step = 9}}).value();
+  orbax::save(root, {{"w", ema}}, {.format = orbax::format{.step = 10}}).value();
   CHECK(fs::exists(root + "/10/default/_METADATA"));
   CHECK(fs::exists(root + "/10/_CHECKPOINT_METADATA"));
   CHECK(test::read_file(root + "/10/default/commit_success.txt") ==
@@ -445,7 +457,8 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   CHECK(opened(root).value().load<std::vector<float>>("w").value() == ema);
   CHECK(opened(root + "/9").value().load<std::vector<float>>("w").value() == w);
   // A second item of a step that is there.
-  CHECK(orbax::save(root, {{"w", ema}}, {.overwrite = false, .step = 9, .item = "ema"})
+  CHECK(orbax::save(root, {{"w", ema}},
+                    {.overwrite = false, .format = orbax::format{.step = 9, .item = "ema"}})
             .failure()
             .code == errc::already_exists);
   test::write_file(root + "/9/notes.txt", "mine");
@@ -455,7 +468,9 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   about.replace(about.find(none), none.size(), R"("metrics":{"loss":0.5})");
   test::write_file(root + "/9/_CHECKPOINT_METADATA", about);
   const save_report report =
-      orbax::save(root + "/9", {{"w", ema}}, {.overwrite = true, .item = "ema"}).value();
+      orbax::save(root + "/9", {{"w", ema}},
+                  {.overwrite = true, .format = orbax::format{.item = "ema"}})
+          .value();
   CHECK(report.kept == std::vector<std::string>{"default/", "notes.txt"});
   CHECK(test::read_file(root + "/9/notes.txt") == "mine");
   CHECK(opened(root + "/9:ema").value().load<std::vector<float>>("w").value() == ema);
@@ -468,12 +483,15 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
   CHECK(facts.item_handlers.find("default") != nullptr);
   CHECK(facts.item_handlers.find("ema") != nullptr);
   // An item again, in another layout: nothing of the old one is left.
-  orbax::save(root + "/9", {{"v", w}}, {.ocdbt = false, .overwrite = true, .item = "ema"}).value();
+  orbax::save(root + "/9", {{"v", w}},
+              {.overwrite = true, .format = orbax::format{.ocdbt = false, .item = "ema"}})
+      .value();
   CHECK(files_in(root + "/9/ema") == std::set<std::string>{"_METADATA", "commit_success.txt", "v",
                                                            "v/zarr.json", "v/c", "v/c/0"});
   for (const char* const bad : {"a/b", "..", "d", "_METADATA", "x.orbax-checkpoint-tmp"})
-    CHECK(orbax::save(root, {{"w", w}}, {.step = 11, .item = bad}).failure().code ==
-          errc::invalid_argument);
+    CHECK(orbax::save(root, {{"w", w}}, {.format = orbax::format{.step = 11, .item = bad}})
+              .failure()
+              .code == errc::invalid_argument);
   CHECK(!fs::exists(root + "/11"));
 }
 
@@ -481,7 +499,7 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
   const test::temp_directory folder;
   const std::vector<float> w = numbers(300);
   const std::string path = folder / "c";
-  const auto refused = [&](save_tree_options how, std::string_view text) {
+  const auto refused = [&](const save_options& how, std::string_view text) {
     const auto before = texts_in(folder.path());
     const auto done = orbax::save(path, {{"w", w}}, how);
     REQUIRE(!done);
@@ -491,12 +509,12 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
   };
   orbax::save(path, {{"w", w}, {"old", w}}).value();
   refused({.overwrite = false}, "overwrite is false");
-  refused({.item = "x"}, "is a tree of Orbax, not a step");
+  refused({.format = orbax::format{.item = "x"}}, "is a tree of Orbax, not a step");
   test::write_file(path + "/notes.txt", "mine");
   // From each layout to each other.
-  for (const save_tree_options& from : layouts(true)) {
-    for (const save_tree_options& to : layouts(true)) {
-      save_tree_options first = from, second = to;
+  for (const tree_options& from : layouts(true)) {
+    for (const tree_options& to : layouts(true)) {
+      tree_options first = from, second = to;
       orbax::save(path, {{"w", w}, {"old", w}, {"note", "x"}}, first).value();
       const auto report = orbax::save(path, {{"w", w}}, second).value();
       CHECK(report.kept == std::vector<std::string>{"notes.txt"});
@@ -504,14 +522,14 @@ TEST_CASE("orbax save: what is at the target stays unless it may go") {
       CHECK(opened(path).value().load<std::vector<float>>("w").value() == w);
       CHECK(!fs::exists(path + "/old"));
       CHECK(!fs::exists(path + "/_strings.json"));
-      CHECK(fs::exists(path + "/manifest.ocdbt") == to.ocdbt);
+      CHECK(fs::exists(path + "/manifest.ocdbt") == to.own.ocdbt);
     }
   }
   fs::remove_all(path);
   fs::create_directory(path);
   orbax::save(path, {{"w", w}}).value();  // an empty directory is a place
   fs::remove_all(path);
-  orbax::save(folder / "c", {{"w", w}}, {.item = "state"}).value();
+  orbax::save(folder / "c", {{"w", w}}, {.format = orbax::format{.item = "state"}}).value();
   refused({}, "is a step of Orbax with items, not a tree");
   fs::remove_all(path);
   save(path, {{"w", w}}).value();
@@ -527,7 +545,8 @@ TEST_CASE("orbax save: trees that are none") {
   const auto refused = [&](std::vector<tree_item> items, std::string_view text, bool ocdbt = true) {
     CAPTURE(text);
     for (int turn = 0; turn < 2; ++turn) {  // in any order
-      const auto done = orbax::save(folder / "no", items, {.ocdbt = ocdbt});
+      const auto done =
+          orbax::save(folder / "no", items, {.format = orbax::format{.ocdbt = ocdbt}});
       REQUIRE(!done);
       CHECK(done.failure().code == errc::invalid_argument);
       CHECK(contains(done.failure(), text));
@@ -587,8 +606,9 @@ TEST_CASE("orbax save: trees that are none") {
   }
   CHECK(orbax::save(folder / "no", {{"a", w}}, {.zarr_format = 4}).failure().code ==
         errc::invalid_argument);
-  CHECK(orbax::save(folder / "no", {{"a", w}}, {.custom_metadata = 3}).failure().code ==
-        errc::invalid_argument);
+  CHECK(orbax::save(folder / "no", {{"a", w}}, {.format = orbax::format{.custom_metadata = 3}})
+            .failure()
+            .code == errc::invalid_argument);
 }
 
 TEST_CASE("orbax save: until it is done it is in a directory that Orbax does not take for one") {
@@ -614,12 +634,12 @@ TEST_CASE("orbax save: until it is done it is in a directory that Orbax does not
 
 TEST_CASE("orbax save: whatever write fails, the old checkpoint is whole and nothing is left") {
   const std::vector<float> w = numbers(3000);
-  for (const save_tree_options& layout : layouts(true)) {
+  for (const tree_options& layout : layouts(true)) {
     const test::temp_directory folder;
-    save_tree_options how = layout;
-    how.overwrite = true;
-    how.arrays = orbax::array_kind::jax;
-    how.shardings = {{"w", {"SingleDeviceSharding", {}, {}, "cpu:0"}}};
+    tree_options how = layout;
+    how.all.overwrite = true;
+    how.own.arrays = orbax::array_kind::jax;
+    how.own.shardings = {{"w", {"SingleDeviceSharding", {}, {}, "cpu:0"}}};
     const auto left = std::make_shared<std::atomic<int>>(0);
     const zarrpoint_test::failing_publisher store{file_store::open(folder.path().string()).value(),
                                                   left};
@@ -661,7 +681,8 @@ TEST_CASE("orbax save: stopped, without memory, and where nothing can be publish
   CHECK(fs::is_empty(folder.path()));
 
   const memory_store memory;
-  orbax::save(location(memory, key("run")), {{"w", w}}, {.step = 3}).value();
+  orbax::save(location(memory, key("run")), {{"w", w}}, {.format = orbax::format{.step = 3}})
+      .value();
   const auto tree = orbax::tree_store::open(memory, key("run/3/default")).value();
   CHECK(open(tree).value().load<std::vector<float>>("w").value() == w);
 }
@@ -673,7 +694,7 @@ TEST_CASE("orbax save: tensors on a device") {
   const std::vector<float> w = numbers(5000);
   zarrpoint_test::device_tensor<float> on_device(fake_space{&device, 0}, {50, 100});
   on_device.upload(w);
-  for (const save_tree_options& how : layouts(true)) {
+  for (const tree_options& how : layouts(true)) {
     const test::temp_directory folder;
     orbax::save(folder / "c", {{"w", on_device}}, how).value();
     const tensor loaded = opened(folder / "c").value().load<tensor>("w").value();
@@ -718,8 +739,8 @@ TEST_CASE("orbax save: many leaves, in nodes of a limited size") {
   const test::temp_directory folder;
   std::vector<tree_item> items;
   for (int i = 0; i < 3000; ++i) items.push_back({{"layers", i, "w"}, static_cast<float>(i)});
-  save_tree_options how;
-  how.database = {.node_bytes = 20000, .inline_bytes = 0};
+  tree_options how;
+  how.own.database = {.node_bytes = 20000, .inline_bytes = 0};
   orbax::save(folder / "c", items, how).value();
   const checkpoint from = opened(folder / "c").value();
   CHECK(from.names().size() == 3000);

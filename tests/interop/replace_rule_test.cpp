@@ -6,7 +6,9 @@
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>
 
+#include "support/hooked_publisher.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -76,13 +78,15 @@ std::vector<format> all_formats() {
          return summary(dcp::save(path, {{"w", w}}, {.overwrite = overwrite, .sync = false}));
        }});
   for (const char* item : {"", "state"})
-    out.push_back({std::string("orbax ") + item,
-                   "an Orbax checkpoint",
-                   {"_METADATA", "_CHECKPOINT_METADATA"},
-                   [item](const std::string& path, const std::vector<float>& w, bool overwrite) {
-                     return summary(orbax::save(
-                         path, {{"w", w}}, {.overwrite = overwrite, .sync = false, .item = item}));
-                   }});
+    out.push_back(
+        {std::string("orbax ") + item,
+         "an Orbax checkpoint",
+         {"_METADATA", "_CHECKPOINT_METADATA"},
+         [item](const std::string& path, const std::vector<float>& w, bool overwrite) {
+           return summary(orbax::save(
+               path, {{"w", w}},
+               {.overwrite = overwrite, .sync = false, .format = orbax::format{.item = item}}));
+         }});
   out.push_back({"safetensors",
                  "a safetensors model",
                  {"model-00001-of-00001.safetensors"},
@@ -251,6 +255,74 @@ TEST_CASE("replace_rule: a file that is named like theirs is not their checkpoin
     const std::string said = refused(of, folder, true);
     check_cure(said);
     CHECK(has(said, ", but also a Megatron-Core checkpoint"));
+  }
+}
+
+TEST_CASE("replace_rule: a checkpoint of another format that comes during a save is refused") {
+  using saver = std::function<result<save_report>(const location&)>;
+  const auto by_two = [](const any_writable_format& as) -> saver {
+    return [as](const location& where) {
+      return save(where, state{{"w", shard("w", first, {}).value()}}, {},
+                  {.storage = {.sync = false, .format = as}});
+    };
+  };
+  const struct {
+    const char* name;
+    saver save;
+    const char* foreign;  ///< what makes a directory a checkpoint of another format
+  } all[] = {{"zarr",
+              [](const location& at) {
+                return save(at, {{"w", first}}, {.sync = false});
+              },
+              "_METADATA"},
+             {"zarr of a group", by_two({}), ".metadata"},
+             {"orbax",
+              [](const location& at) {
+                return orbax::save(at, {{"w", first}}, {.sync = false});
+              },
+              ".metadata"},
+             {"dcp", by_two(dcp::format{}), "_METADATA"},
+             {"safetensors",
+              [](const location& at) {
+                return save(at, {{"w", first}}, {.sync = false, .format = safetensors::format{}});
+              },
+              ".metadata"}};
+  for (const auto& of : all) {
+    for (const bool is_there : {false, true}) {
+      CAPTURE(of.name);
+      CAPTURE(is_there);
+      const test::temp_directory folder;
+      const auto save_with = [&](const char* comes) {
+        const location where(test::hooked_publisher{file_store::open(folder / "").value(),
+                                                    {.after_stage =
+                                                         [&, comes] {
+                                                           if (comes == nullptr) return;
+                                                           fs::create_directories(folder / "c");
+                                                           test::write_file(
+                                                               folder / (std::string("c/") + comes),
+                                                               "x");
+                                                         }}},
+                             store_key::parse("c").value());
+        return of.save(where);
+      };
+      if (is_there) REQUIRE(save_with(nullptr));
+      const auto before = files_in(folder.path());
+      const auto refused = save_with(of.foreign);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.failure().code == errc::already_exists);
+      CHECK(has(refused.failure().message, "that came there during the save"));
+      auto after = files_in(folder.path());
+      CHECK(after.erase(std::string("c/") + of.foreign) == 1);
+      after.erase("c");
+      auto old = before;
+      old.erase("c");
+      CHECK(after == old);
+      // Other files are kept, as ever.
+      fs::remove(folder / (std::string("c/") + of.foreign));
+      const auto done = save_with("note.txt");
+      REQUIRE(done);
+      CHECK(done->kept == std::vector<std::string>{"note.txt"});
+    }
   }
 }
 

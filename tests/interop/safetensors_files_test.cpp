@@ -53,7 +53,7 @@ std::set<std::string> names_in(const fs::path& folder) {
   return out;
 }
 
-bool says(const zp::result<st::files_report>& of, zp::errc code, std::string_view text) {
+bool says(const zp::result<zp::save_report>& of, zp::errc code, std::string_view text) {
   if (of) return false;
   INFO(to_string(of.failure()));
   CHECK(of.failure().code == code);
@@ -80,7 +80,8 @@ TEST_CASE("safetensors: a model in several files is one checkpoint again") {
   const model from;
   const auto out = from.views();
   const std::string model = folder / "model";
-  auto report = zp::safetensors::save_files(model, out, {.max_file_bytes = 16}).value();
+  auto report =
+      zp::safetensors::save_files(model, out, {.format = st::format{.max_file_bytes = 16}}).value();
   CHECK(report.files == std::vector<std::string>{"model-00001-of-00003.safetensors",
                                                  "model-00002-of-00003.safetensors",
                                                  "model-00003-of-00003.safetensors"});
@@ -111,8 +112,9 @@ TEST_CASE("safetensors: a model in several files is one checkpoint again") {
 TEST_CASE("safetensors: files have what metadata they are given, by default one file has all") {
   const test::temp_directory folder;
   const model from;
-  const auto report =
-      st::save_files(folder / "m/", from.views(), {.metadata = {{"format", "pt"}}}).value();
+  const auto report = st::save_files(folder / "m/", from.views(),
+                                     {.format = st::format{.metadata = {{"format", "pt"}}}})
+                          .value();
   REQUIRE(report.files == std::vector<std::string>{"model-00001-of-00001.safetensors"});
   const auto file = st::open(folder / "m/model-00001-of-00001.safetensors").value();
   CHECK(file.metadata() == st::metadata_map{{"format", "pt"}});
@@ -124,7 +126,7 @@ TEST_CASE("safetensors: of a directory only the files of a model are replaced") 
   const model from;
   const auto views = from.views();
   const std::string at = folder / "m";
-  REQUIRE(st::save_files(at, views, {.max_file_bytes = 16}));
+  REQUIRE(st::save_files(at, views, {.format = st::format{.max_file_bytes = 16}}));
   CHECK(says(st::save_files(at, views, {.overwrite = false}), zp::errc::already_exists,
              "is there already"));
   for (const char* other : {"config.json", "other.safetensors", "strange\xff", "back\\slash"})
@@ -179,22 +181,22 @@ TEST_CASE("safetensors: files that cannot be written leave nothing behind") {
   const test::temp_directory folder;
   const model from;
   auto views = from.views();
-  CHECK(says(st::save_files(folder / "m", views, {.max_file_bytes = 0}), zp::errc::invalid_argument,
-             "0 bytes"));
+  CHECK(says(st::save_files(folder / "m", views, {.format = st::format{.max_file_bytes = 0}}),
+             zp::errc::invalid_argument, "0 bytes"));
   CHECK(says(st::save_files(folder / "m", {}), zp::errc::invalid_argument, "no tensor"));
   views.push_back(views.front());
-  CHECK(says(st::save_files(folder / "m", views, {.max_file_bytes = 16}),
+  CHECK(says(st::save_files(folder / "m", views, {.format = st::format{.max_file_bytes = 16}}),
              zp::errc::invalid_argument, "\"layers.0.w\""));
   // A name that no header may have is found in the last file.
   views.back().name = "__metadata__";
-  CHECK(says(st::save_files(folder / "m", views, {.max_file_bytes = 16}),
+  CHECK(says(st::save_files(folder / "m", views, {.format = st::format{.max_file_bytes = 16}}),
              zp::errc::invalid_argument, "model-00004-of-00004.safetensors"));
   CHECK(says(st::save_files(folder / "no/m", from.views()), zp::errc::not_found, "no"));
   CHECK(names_in(folder / "").empty());
   // Nor do they change what is there.
-  REQUIRE(st::save_files(folder / "m", from.views(), {.max_file_bytes = 16}));
+  REQUIRE(st::save_files(folder / "m", from.views(), {.format = st::format{.max_file_bytes = 16}}));
   const auto before = names_in(folder / "m");
-  st::files_options again{.max_file_bytes = 16};
+  zp::save_options again{.format = st::format{.max_file_bytes = 16}};
   again.overwrite = true;
   CHECK(!st::save_files(folder / "m", views, again));
   CHECK(names_in(folder / "m") == before);

@@ -3,10 +3,12 @@
 #include <zarrpoint/dcp_save.hpp>
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/formats.hpp>
+#include <zarrpoint/megatron.hpp>
 #include <zarrpoint/orbax.hpp>
 #include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
+#include "support/fake_device.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -170,29 +172,124 @@ TEST_CASE("a group without leaves is an empty dict of Orbax") {
   CHECK(has(refused.failure().message, "the empty group \"g\""));
 }
 
-TEST_CASE("many processes are told to call the format's own save") {
+/// A format of a program's own: our layout under another name.
+struct own_format {
+  static constexpr std::string_view name = "own";
+};
+result<group_saver> group_save_as(const own_format&, const group_save_request& what) {
+  return save_by(zarr_saver{}, what);
+}
+
+/// What two processes bring: rows of "a/w", numbers and texts.
+state state_of(const any_communicator& ranks, std::vector<float>& rows) {
+  rows = {static_cast<float>(2 * ranks.rank()), static_cast<float>(2 * ranks.rank() + 1)};
+  return {{"w", shard("a/w", rows, {.offsets = {{0, ranks.rank(), ranks.size()}}}).value()},
+          {"step", 7},
+          {"opt", {{"lr", 0.5}, {"names", state::list{"x", "y"}}}}};
+}
+
+TEST_CASE("many processes save in each format by the same call, in both ways") {
   const temp_directory dir;
-  const std::vector<float> w{1};
-  const state tree{{"w", shard("w", std::span<const float>(w), {}).value()}};
-  const auto report =
-      save(dir / "orbax", tree, process_group{}, {.storage = {.format = orbax::format{}}});
-  REQUIRE(!report);
-  CHECK(report.failure().code == errc::invalid_argument);
-  CHECK(has(report.failure().message, "save_options::format is for one process"));
-  CHECK(!fs::exists(dir / "orbax"));
+  const store_table known = formats<dcp::format, megatron::format, orbax::format>();
+  const struct {
+    const char* name;
+    any_writable_format format;
+    const char* opened_as;
+  } all[] = {{"orbax", orbax::format{.ocdbt = false}, "Orbax checkpoint"},
+             {"dcp", dcp::format{.file_bytes = 1}, "DCP checkpoint"},
+             {"megatron", megatron::format{}, "Megatron-Core zarr checkpoint"},
+             {"torch_dist", megatron::format{.writes = megatron::backend::torch_dist},
+              "Megatron-Core torch_dist checkpoint"},
+             {"own", own_format{}, nullptr}};
+  for (const auto& to : all) {
+    for (const bool in_background : {false, true}) {
+      CAPTURE(to.name);
+      CAPTURE(in_background);
+      const std::string path = dir / (std::string(to.name) + (in_background ? "_later" : ""));
+      const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<save_report> {
+        std::vector<float> rows;
+        const process_group group{.ranks = self};
+        const group_save_options how{.storage = {.sync = false, .format = to.format}};
+        const state tree = state_of(group.ranks, rows);
+        if (!in_background) return save(path, tree, group, how);
+        async_saves later(group);
+        ZARRPOINT_CHECK(later.schedule(path, tree, how));
+        rows = {-1, -1};  // it was copied
+        ZARRPOINT_TRY(reports, later.finalize());
+        return std::move(reports.at(0));
+      });
+      for (const auto& one : done) {
+        REQUIRE(one);
+        CHECK(one->warnings.empty());
+      }
+      const auto ckpt = open(path, {.stores = known});
+      REQUIRE(ckpt);
+      if (to.opened_as != nullptr) CHECK(ckpt->format() == to.opened_as);
+      CHECK(ckpt->load<std::vector<float>>("a/w").value() == std::vector<float>{0, 1, 2, 3});
+    }
+  }
+  // Common values lie where each format has its place for them.
+  const auto tree = open(dir / "orbax", {.stores = known}).value();
+  CHECK(tree.load<std::int64_t>("step").value() == 7);
+  CHECK(tree.load<double>("opt/lr").value() == 0.5);
+  CHECK(tree.load<std::string>("opt/names/1").value() == "y");
+  const auto torch = open(dir / "dcp", {.stores = known}).value();
+  CHECK(torch.load<std::int64_t>("step").value() == 7);
+  CHECK(torch.load<double>("opt.lr").value() == 0.5);
+}
+
+TEST_CASE("what many processes cannot save in a format is an error on all, and nothing is there") {
+  const temp_directory dir;
+  const auto refusal = [&](const group_save_options& how, bool has_object) {
+    const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<save_report> {
+      std::vector<float> rows;
+      const any_communicator ranks = self;
+      state tree = state_of(ranks, rows);
+      // Of one process alone: the other must not wait for it.
+      if (has_object && self.rank() == 1)
+        tree.if_map()->emplace("o", sharded_object::make("o", json_text{"1"}).value());
+      return save(dir / "no", tree, {.ranks = ranks}, how);
+    });
+    CHECK(!fs::exists(dir / "no"));
+    REQUIRE(!done[0]);
+    REQUIRE(!done[1]);
+    CHECK(done[0].failure().code == done[1].failure().code);
+    return to_string(done[0].failure());
+  };
+  for (const any_writable_format& to :
+       {any_writable_format(orbax::format{}), any_writable_format(dcp::format{})}) {
+    CHECK(has(refusal({.storage = {.format = to}}, true), "has no place for the object \"o"));
+    CHECK(has(refusal({.storage = {.attributes = node::object{{"a", 1}}, .format = to}}, false),
+              "has no place for save_options::attributes"));
+    CHECK(has(refusal({.storage = {.format = to}, .content_metadata = 1}, false),
+              "has no place for group_save_options::content_metadata"));
+  }
+  CHECK(has(refusal({.storage = {.format = safetensors::format{}}}, false),
+            "is one that a single process writes"));
+  // And the other way: a format of a state has no place for leaves.
+  const auto alone = save(dir / "no", {{"w", 1.5}}, {.format = megatron::format{}});
+  REQUIRE(!alone);
+  CHECK(has(alone.failure().message, "process_group{}"));
+  // A function of one format refuses another.
+  const auto mixed = orbax::save(dir / "no", {{"w", 1.5}}, {.format = dcp::format{}});
+  REQUIRE(!mixed);
+  CHECK(has(mixed.failure().message, "another format than that of orbax::save"));
 }
 
 TEST_CASE("what a plan that is kept lets differ is checked again") {
   const temp_directory dir;
   const std::vector<float> w{1};
-  orbax::save_tree_options how{.plans = std::make_shared<plan_cache>()};
+  orbax::format as;
+  save_options how{.plans = std::make_shared<plan_cache>()};
   REQUIRE(orbax::save(dir / "a", {{"w", w}}, how));
-  how.custom_metadata = "text";
+  as.custom_metadata = "text";
+  how.format = as;
   const auto report = orbax::save(dir / "b", {{"w", w}}, how);
   REQUIRE(!report);
   CHECK(has(report.failure().message, "custom_metadata and step_metadata must be objects"));
   CHECK(!fs::exists(dir / "b"));
-  how.custom_metadata = node::object{{"a", 1}};
+  as.custom_metadata = node::object{{"a", 1}};
+  how.format = as;
   const auto again = orbax::save(dir / "b", {{"w", w}}, how);
   REQUIRE(again);
   CHECK(again->plan_reused);
@@ -227,6 +324,95 @@ TEST_CASE("Orbax casts as it is told by rules") {
   const auto ckpt = open(path, all_formats());
   REQUIRE(ckpt);
   CHECK(ckpt->load<std::vector<float>>("w").value() == std::vector<float>{1, 2});
+}
+
+TEST_CASE("a safetensors file that comes while one is written is not replaced without overwrite") {
+  const temp_directory dir;
+  const std::string path = dir / "model.safetensors";
+  const std::vector<float> w{1, 2, 3};
+  context how = default_context();
+  const auto comes = [&](const progress_event&) { test::write_file(path, "of another"); };
+  how.progress = comes;
+  const save_options once{.overwrite = false, .format = safetensors::format{}};
+  const auto refused = save(path, {{"w", w}}, once, how);
+  REQUIRE(!refused);
+  CHECK(refused.failure().code == errc::already_exists);
+  CHECK(test::read_file(path) == "of another");
+  CHECK(std::distance(fs::directory_iterator(dir.path()), {}) == 1);  // nothing is left of ours
+  fs::remove(path);
+  REQUIRE(save(path, {{"w", w}}, once));
+  CHECK(save(path, {{"w", w}}, once).failure().code == errc::already_exists);
+  // Over what is a directory, or another file, it is never written.
+  fs::create_directories(dir / "d.safetensors");
+  test::write_file(dir / "t.safetensors", "a text");
+  for (const char* name : {"d.safetensors", "t.safetensors"}) {
+    const auto not_ours = save(dir / name, {{"w", w}}, {.format = safetensors::format{}});
+    REQUIRE(!not_ours);
+    CHECK(not_ours.failure().code == errc::already_exists);
+    CHECK(has(not_ours.failure().message, "nothing was changed"));
+  }
+}
+
+TEST_CASE("a save as safetensors has elements of a device on the host one leaf at a time") {
+  const temp_directory dir;
+  zarrpoint_test::fake_device device(0);
+  constexpr std::size_t count = std::size_t{1} << 18, leaf_bytes = 4 * count;
+  std::vector<zarrpoint_test::device_tensor<float>> there;
+  std::vector<leaf> leaves;
+  std::vector<std::vector<float>> values;  // they are copied from when the device gets to it
+  for (int i = 0; i < 6; ++i) {
+    values.emplace_back(count, static_cast<float>(i));
+    there.emplace_back(zarrpoint_test::fake_space{&device, 0}, std::vector<std::size_t>{count});
+    there.back().upload(values.back());
+  }
+  for (std::size_t i = 0; i < there.size(); ++i)
+    leaves.emplace_back("w" + std::to_string(i), there[i]);
+  for (const char* name : {"model.safetensors", "model"}) {
+    CAPTURE(name);
+    limited_resource memory(SIZE_MAX);
+    context how = default_context();
+    how.resource = &memory;
+    std::uint64_t events = 0, done = 0, total = 0;
+    const auto note = [&](const progress_event& now) {
+      ++events;
+      done = now.bytes_done;
+      total = now.bytes_total;
+    };
+    how.progress = note;
+    REQUIRE(save(dir / name, leaves, {.sync = false, .format = safetensors::format{}}, how));
+    CHECK(events > 2);
+    CHECK(done == 6 * leaf_bytes);
+    CHECK(total == done);
+    CHECK(memory.peak() >= leaf_bytes);
+    CHECK(memory.peak() <= 2 * leaf_bytes);  // all at once are six
+    const auto ckpt = open(dir / name, all_formats()).value();
+    CHECK(ckpt.load<std::vector<float>>("w5").value() == std::vector<float>(count, 5));
+  }
+}
+
+TEST_CASE("what one process has wrong before a save can begin is an error on all") {
+  const temp_directory dir;
+  const auto done = thread_world::run(2, [&](thread_communicator& self) -> result<void> {
+    std::vector<float> rows{1, 2};
+    const any_communicator ranks = self;
+    const auto w = shard("w", rows, {.offsets = {{0, ranks.rank(), ranks.size()}}}).value();
+    const std::vector<sharded_tensor> shards{w};
+    const auto other = [&](any_writable_format right, any_writable_format wrong) {
+      return save_options{.sync = false, .format = self.rank() == 1 ? wrong : right};
+    };
+    auto tree = orbax::save(dir / "o", ranks, shards, {}, other(orbax::format{}, dcp::format{}));
+    auto torch = dcp::save(dir / "d", ranks, shards, {}, other({}, orbax::format{}));
+    dcp::async_saves later(ranks);
+    const auto scheduled =
+        later.schedule(dir / "l", {shards, {}}, other({}, safetensors::format{}));
+    for (const result<void>& one : {std::move(tree).transform([](const auto&) {}),
+                                    std::move(torch).transform([](const auto&) {}), scheduled})
+      if (one || !has(one.failure().message, "another format"))
+        return error{errc::corrupt, one ? "saved" : to_string(one.failure())};
+    return {};
+  });
+  for (const auto& one : done) CHECK(one);
+  CHECK(fs::is_empty(dir.path()));
 }
 
 }  // namespace save_format_test

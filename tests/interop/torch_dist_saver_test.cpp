@@ -1039,7 +1039,7 @@ TEST_CASE("torch_dist: in the background, and with the plan of the last save") {
     const std::string path = folder / std::to_string(step);
     CHECK(outcome(thread_world::run(2, [&](const thread_communicator& self) -> result<void> {
             group_save_options options = as_torch_dist();
-            options.plans = plans[static_cast<std::size_t>(self.rank())];
+            options.storage.plans = plans[static_cast<std::size_t>(self.rank())];
             async_saves saves(group_with(self));
             ZARRPOINT_CHECK(saves.schedule(path, state_of(self.rank(), 2, step), options));
             ZARRPOINT_TRY(done, saves.finalize());

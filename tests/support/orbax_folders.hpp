@@ -4,8 +4,9 @@
 
 // Checkpoints of Orbax in directories, and what lies in them.
 
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 
 #include <filesystem>
 #include <set>
@@ -15,12 +16,24 @@
 
 namespace zarrpoint_test {
 
+/// Options of a save of Orbax's that tests change one by one.
+struct tree_options {
+  zarrpoint::save_options all{};
+  zarrpoint::orbax::format own{};
+
+  operator zarrpoint::save_options() const {  // NOLINT(google-explicit-constructor)
+    zarrpoint::save_options out = all;
+    out.format = own;
+    return out;
+  }
+};
+
 /// The four forms in which arrays are kept.
-inline std::vector<zarrpoint::orbax::save_tree_options> layouts(bool sync = false) {
-  std::vector<zarrpoint::orbax::save_tree_options> out;
+inline std::vector<tree_options> layouts(bool sync = false) {
+  std::vector<tree_options> out;
   for (const int zarr : {2, 3})
     for (const bool ocdbt : {false, true})
-      out.push_back({.zarr_format = zarr, .ocdbt = ocdbt, .sync = sync});
+      out.push_back({.all = {.zarr_format = zarr, .sync = sync}, .own = {.ocdbt = ocdbt}});
   return out;
 }
 

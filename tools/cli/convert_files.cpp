@@ -236,6 +236,7 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
                                               std::uint64_t max_file_bytes) {
   ZARRPOINT_TRY(parts, parts_of(what, skip_strings));
   zp::safetensors::detail::files_plan plan;
+  plan.max_file_bytes = max_file_bytes;
   for (const converted& each : parts.arrays) {
     const zp::tensor_spec spec{each.type, what.spec(each).shape};
     ZARRPOINT_TRY(bytes, zp::safetensors::detail::stored_byte_count(spec).at(
@@ -253,9 +254,8 @@ zp::result<void> convert_to_safetensors_files(const conversion& what, bool skip_
     ZARRPOINT_CHECK(write_safetensors(what, std::move(some), bar, *writer));
     return writer->finish();
   };
-  ZARRPOINT_TRY(report, zp::safetensors::detail::write_files(
-                            what.out, plan,
-                            {.max_file_bytes = max_file_bytes, .overwrite = what.overwrite}, write)
+  ZARRPOINT_TRY(report, zp::safetensors::detail::write_files(what.out, plan,
+                                                             {.overwrite = what.overwrite}, write)
                             .at(what.out));
   for (const std::string& warning : report.warnings)
     std::fprintf(stderr, "zarrpoint: note: %s\n", escaped(warning).c_str());

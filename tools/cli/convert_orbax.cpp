@@ -102,17 +102,17 @@ class orbax_conversion {
                    const orbax_target& target, std::optional<known_tree> tree)
       : what_(what), target_(target), tree_(std::move(tree)) {
     how_.zarr_format = target.zarr_format;
-    how_.ocdbt = target.ocdbt;
+    as_.ocdbt = target.ocdbt;
     how_.rules = options.rules;
     how_.layouts = options.layouts;
     how_.overwrite = options.overwrite;
     const zp::node::object* const members = options.attributes.if_object();
-    if (members != nullptr && !members->empty()) how_.custom_metadata = options.attributes;
+    if (members != nullptr && !members->empty()) as_.custom_metadata = options.attributes;
     if (!tree_) return;
-    how_.step_metadata = tree_->step_metadata;
+    as_.step_metadata = tree_->step_metadata;
     if (target.is_whole) {
-      how_.rich_types = std::move(tree_->rich_types);
-      if (how_.rich_types) drop_unsaved(*how_.rich_types);
+      as_.rich_types = std::move(tree_->rich_types);
+      if (as_.rich_types) drop_unsaved(*as_.rich_types);
     } else if (tree_->rich_types && !tree_->rich_types->empty()) {
       note(
           "tuples and named tuples become dicts, since not all of the tree is converted by its own "
@@ -129,6 +129,7 @@ class orbax_conversion {
         if (leaf.value_type == "None" && leaf.is_skipped)
           items.push_back({path_of(leaf), orbax::empty_value::none});
     add_groups(items);
+    how_.format = as_;
     return orbax::save(what_.out, items, how_, how).transform([](const auto&) {});
   }
 
@@ -154,7 +155,7 @@ class orbax_conversion {
       if (told == nullptr) {
         to.push_back({group, orbax::empty_value::dict});
       } else {
-        to.push_back({path_of(*told), empty_of(told->value_type, how_.rich_types.has_value())});
+        to.push_back({path_of(*told), empty_of(told->value_type, as_.rich_types.has_value())});
       }
     }
   }
@@ -192,14 +193,15 @@ class orbax_conversion {
         std::lower_bound(known.begin(), known.end(), from.name,
                          [](const auto& one, const std::string& name) { return one.first < name; });
     if (told->value_type == "jax.Array" && sharding != known.end() && sharding->first == from.name)
-      how_.shardings.emplace_back(out.path.joined('/'), sharding->second);
+      as_.shardings.emplace_back(out.path.joined('/'), sharding->second);
     return out;
   }
 
   const conversion& what_;
   const orbax_target& target_;
   std::optional<known_tree> tree_;
-  orbax::save_tree_options how_;
+  zp::save_options how_;
+  orbax::format as_;
 };
 
 }  // namespace

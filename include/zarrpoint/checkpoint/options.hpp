@@ -111,6 +111,13 @@ struct leaf_layout {
 
 struct save_report;
 struct save_request;
+struct group_save_request;
+class plan_cache;
+
+namespace detail {
+class save_format;
+struct format_calls;
+}  // namespace detail
 
 /// A format that `save` can write, as `orbax::format{}`. The header of the format that writes it
 /// must be included. Empty: a Zarr hierarchy of ours.
@@ -121,13 +128,19 @@ class any_writable_format {
     requires(!std::same_as<F, any_writable_format>)
   any_writable_format(F format);  // NOLINT(google-explicit-constructor): defined with `save`
 
-  explicit operator bool() const noexcept { return save_ != nullptr; }
+  explicit operator bool() const noexcept { return calls_ != nullptr; }
   /// Required: it is not empty.
   result<save_report> save(const save_request& what) const;
+  /// What it is for many processes. Required: it is not empty. Errors: `unsupported` for a format
+  /// that one process writes alone.
+  result<std::shared_ptr<detail::save_format>> save_by_many(const group_save_request& what) const;
+  /// The format, if it is an `F`; else null.
+  template <class F>
+  const F* get_if() const noexcept;
 
  private:
   std::shared_ptr<const void> format_;
-  result<save_report> (*save_)(const void* format, const save_request& what) = nullptr;
+  const detail::format_calls* calls_ = nullptr;
 };
 
 /// How `save` writes a checkpoint.
@@ -153,12 +166,16 @@ struct save_options {
   /// `save_async` copies what lives on a device there, and returns once that is done: the link to
   /// the host no longer holds up the caller. What the device has no room for is copied to the host.
   bool device_copy = false;
-  /// The layout on the disk: `{.format = orbax::format{}}`. What another format has no place for is
-  /// an error if data would be lost (`attributes`, a cast), else a warning. By `save` of one
-  /// process; many have a function of each format.
+  /// The layout on the disk, of one process and of many: `{.format = orbax::format{}}`. What
+  /// another format has no place for is an error if data would be lost (`attributes`, a cast), else
+  /// a warning.
   any_writable_format format{};
   /// A rule whose glob matches no leaf is an error, `invalid_argument`, and not a warning alone.
   bool rules_must_match = false;
+  /// Of saves by many processes, and of Orbax's and PyTorch's by one: keeps the plan. As long as
+  /// all processes bring the same again, nothing is gathered, validated and planned anew. One for
+  /// saves with the same options, on every process or on none. Without effect for `save_async`.
+  std::shared_ptr<plan_cache> plans{};
 };
 
 /// How `load` treats the leaves whose names match.

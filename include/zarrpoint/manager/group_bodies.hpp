@@ -112,7 +112,9 @@ ZARRPOINT_INLINE group_checkpoint_manager::~group_checkpoint_manager() = default
 ZARRPOINT_INLINE result<group_checkpoint_manager> group_checkpoint_manager::open(
     const location& where, process_group group, manager_options options, group_save_options saves) {
   return guarded([&]() -> result<group_checkpoint_manager> {
+    const auto plans = std::move(saves.storage.plans);
     saves.storage = options.storage;
+    if (!saves.storage.plans) saves.storage.plans = plans;
     std::unique_ptr<state_of_rank> made(
         new state_of_rank(where, std::move(group), std::move(saves)));
     state_of_rank& self = *made;
@@ -181,9 +183,8 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
     async_saves::finalizer then;
     checkpoint_manager::state* const inner = self.inner();
     if (inner != nullptr) {
-      then = [inner, work](const group_save_report& done) -> result<void> {
-        save_report report;
-        static_cast<save_summary&>(report) = done;
+      then = [inner, work](const save_report& done) -> result<void> {
+        save_report report = done;
         if (auto seen = inner->look(work->name)) report.stored_bytes = seen->record.bytes;
         static_cast<void>(inner->conclude(*work, std::move(report)));  // its error: `tell`
         return {};

@@ -23,7 +23,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// hierarchy. Files of a safetensors model may lie in a checkpoint of another format.
 enum class directory_kind : std::uint8_t { megatron, orbax, dcp, zarr, safetensors };
 
-/// What a format answers about the root of a store.
+/// What a format answers about the root of a store, or about a file.
 struct own_look {
   bool is_whole = false;  ///< a checkpoint of the format, and all of it
   /// What it is instead, where the format knows it: "a step of Orbax, not a tree". Or empty.
@@ -37,20 +37,18 @@ struct replace_rule {
   std::string name{};                      ///< of the format: "an Orbax checkpoint"
   std::optional<directory_kind> kind{};    ///< nothing: of a program's own
   std::vector<directory_kind> may_hold{};  ///< at its root, beside its own kind
+  bool is_file = false;                    ///< not a directory: of `kind` nothing counts
 };
 
-/// Whether there is a checkpoint that is replaced; false for nothing and an empty directory. `own`:
-/// what the format says of the target. Errors: `already_exists` for all else, saying what it is;
-/// those of the store and of `own`.
+/// Whether there is a checkpoint that is replaced; false for nothing and, unless it would be a
+/// file, an empty directory. `own`: what the format says of the target. Errors: `already_exists`
+/// for all else, saying what it is; those of the store and of `own`.
 result<bool> check_replace(const stored_place& target, const replace_rule& rule,
                            const result<own_look>& own);
 
-/// Opens what is at the place of a file, as the format does. Errors: that it is none of its own.
-using file_check = result<void> (*)(std::unique_ptr<blob> file);
-
-/// `check_replace` for a format of one file; `rule.kind` does not count.
-result<void> check_replace_file(const stored_place& target, const replace_rule& rule,
-                                const file_check& check);
+/// The same at the end of a save that began with `check_replace`: others may have written to the
+/// place meanwhile, and that is kept, but a checkpoint of theirs is `already_exists`.
+result<void> check_still(const stored_place& target, const replace_rule& rule);
 
 /// The directory as a store.
 any_store beneath(const stored_place& target);

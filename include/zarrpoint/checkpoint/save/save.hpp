@@ -35,6 +35,11 @@ struct save_report : save_summary {
   /// Of `blocked_seconds` or after them: for pinned memory that the devices copy to, made for this
   /// save.
   double pin_seconds = 0;
+  /// Objects of tensors that this process of many wrote, of `bytes`; of PyTorch's format the boxes
+  /// of tensors, of all.
+  std::uint64_t cells = 0;
+  /// Of formats of a few files, their names in the directory, but for those of metadata.
+  std::vector<std::string> files{};
 };
 
 /// The work that a format of `save_options::format` is asked to do.
@@ -53,6 +58,13 @@ concept writable_format = requires(const F& format, const save_request& what) {
   { save_as(format, what) } -> std::same_as<result<save_report>>;
 };
 
+/// One that many processes can write, too: with a function `group_save_as`. `save_by` of
+/// distributed.hpp makes it of a strategy.
+template <class F>
+concept group_writable_format = requires(const F& format, const group_save_request& what) {
+  { group_save_as(format, what) } -> std::same_as<result<std::shared_ptr<detail::save_format>>>;
+};
+
 /// Things that a format can store beside elements, for `check_options`.
 struct stored_options {
   bool attributes = false;  ///< of leaves and of the root
@@ -67,17 +79,62 @@ struct stored_options {
 result<std::vector<std::string>> check_options(const save_request& what, std::string_view format,
                                                const stored_options& has);
 
+namespace detail {
+
+/// What is known of a format; null where it has no such function. Its address tells of which.
+struct format_calls {
+  result<save_report> (*save)(const void* format, const save_request& what) = nullptr;
+  result<std::shared_ptr<save_format>> (*save_by_many)(const void* format,
+                                                       const group_save_request& what) = nullptr;
+};
+
+template <class F>
+constexpr format_calls make_calls() {
+  static_assert(writable_format<F> || group_writable_format<F>,
+                "zarrpoint: no save_as(format, request) is known of this format: include the "
+                "header that writes it, such as orbax.hpp or dcp_save.hpp");
+  format_calls out;
+  if constexpr (writable_format<F>) {
+    out.save = [](const void* self, const save_request& what) {
+      return save_as(*static_cast<const F*>(self), what);
+    };
+  }
+  if constexpr (group_writable_format<F>) {
+    out.save_by_many = [](const void* self, const group_save_request& what) {
+      return group_save_as(*static_cast<const F*>(self), what);
+    };
+  }
+  return out;
+}
+
+template <class F>
+inline constexpr format_calls calls_of = make_calls<F>();
+
+}  // namespace detail
+
 template <class F>
   requires(!std::same_as<F, any_writable_format>)
 any_writable_format::any_writable_format(F format)
-    : format_(detail::make_counted<const F>(std::move(format))),
-      save_([](const void* self, const save_request& what) -> result<save_report> {
-        static_assert(writable_format<F>,
-                      "zarrpoint: no save_as(format, request) is known of this format: include the "
-                      "header that writes it, such as orbax.hpp or dcp_save.hpp");
-        if constexpr (writable_format<F>) return save_as(*static_cast<const F*>(self), what);
-        return error{};
-      }) {}
+    : format_(detail::make_counted<const F>(std::move(format))), calls_(&detail::calls_of<F>) {}
+
+template <class F>
+const F* any_writable_format::get_if() const noexcept {
+  return calls_ == &detail::calls_of<F> ? static_cast<const F*>(format_.get()) : nullptr;
+}
+
+namespace detail {
+
+/// For a function that saves as one format: that of the options, or its default. Errors:
+/// `invalid_argument` for another one.
+template <class F>
+result<F> format_of(const save_options& options) {
+  if (!options.format) return F{};
+  if (const F* const own = options.format.get_if<F>()) return *own;
+  return error{errc::invalid_argument, "save_options::format is another format than that of " +
+                                           std::string(F::name) + "::save; call zarrpoint::save"};
+}
+
+}  // namespace detail
 
 /// Saves `leaves` as one Zarr hierarchy at `where`, in one step: until the last rename the target
 /// is what it was before, whatever fails. Files of others in a checkpoint that is overwritten stay.

@@ -108,27 +108,54 @@ ZARRPOINT_INLINE std::string name_of(directory_kind kind, const any_store& root)
   return names[static_cast<int>(kind)];
 }
 
-ZARRPOINT_INLINE result<bool> check_replace(const stored_place& target, const replace_rule& rule,
-                                            const result<own_look>& own) {
-  const auto refuse = [&](std::string_view what) {
-    return error{errc::already_exists, rule.where + " is " + std::string(what) +
-                                           "; nothing was changed; save elsewhere or remove it"};
-  };
-  if (!target.key.is_root()) {
-    // A store may answer for a directory with an error of its own; then it lists something.
-    const auto file = target.store.open(target.key);
-    if (file && *file != nullptr) return refuse("a file, not " + rule.name);
-  }
-  const any_store root = beneath(target);
-  ZARRPOINT_TRY(found, look_into(root));
-  if (!found) return false;
-  if (!own) return own.failure();
-  // A reader would take one of these for the whole.
-  const auto another = std::find_if(found->begin(), found->end(), [&](directory_kind kind) {
+ZARRPOINT_INLINE error refusal(const replace_rule& rule, std::string_view what) {
+  return {errc::already_exists, rule.where + " is " + std::string(what) +
+                                    "; nothing was changed; save elsewhere or remove it"};
+}
+
+/// Among what was found, the first whose reader would take it for the whole.
+ZARRPOINT_INLINE std::optional<directory_kind> another_checkpoint(
+    const std::vector<directory_kind>& found, const replace_rule& rule) {
+  const auto another = std::find_if(found.begin(), found.end(), [&](directory_kind kind) {
     return kind <= directory_kind::zarr && kind != rule.kind &&
            std::find(rule.may_hold.begin(), rule.may_hold.end(), kind) == rule.may_hold.end();
   });
-  if (another != found->end())
+  return another != found.end() ? std::optional(*another) : std::nullopt;
+}
+
+ZARRPOINT_INLINE result<void> check_still(const stored_place& target, const replace_rule& rule) {
+  if (!rule.overwrite) return {};  // publishing replaces nothing
+  const any_store root = beneath(target);
+  ZARRPOINT_TRY(found, look_into(root));
+  const auto another = found ? another_checkpoint(*found, rule) : std::nullopt;
+  if (!another) return {};
+  return refusal(rule, name_of(*another, root) + " that came there during the save");
+}
+
+ZARRPOINT_INLINE result<bool> check_replace(const stored_place& target, const replace_rule& rule,
+                                            const result<own_look>& own) {
+  const auto refuse = [&](std::string_view what) { return refusal(rule, what); };
+  bool is_file = false;
+  if (!target.key.is_root()) {
+    // A store may answer for a directory with an error of its own; then it lists something.
+    const auto file = target.store.open(target.key);
+    is_file = file && *file != nullptr;
+    if (is_file && !rule.is_file) return refuse("a file, not " + rule.name);
+    if (!file && rule.is_file)
+      return refuse("not " + rule.name + " (" + file.failure().message + ")");
+  }
+  const any_store root = beneath(target);
+  std::optional<std::vector<directory_kind>> found;
+  if (!is_file) {
+    ZARRPOINT_TRY(seen, look_into(root));
+    found = std::move(seen);
+    if (!found) return false;
+    if (rule.is_file) return refuse("a directory, not " + rule.name);
+  } else {
+    found.emplace();
+  }
+  if (!own) return own.failure();
+  if (const auto another = another_checkpoint(*found, rule))
     return refuse(own->is_whole ? "not only " + rule.name + ", but also " + name_of(*another, root)
                                 : name_of(*another, root) + ", not " + rule.name);
   if (own->is_whole && rule.overwrite) return true;
@@ -137,23 +164,6 @@ ZARRPOINT_INLINE result<bool> check_replace(const stored_place& target, const re
   return refuse((found->empty() ? std::string("a directory with other files")
                                 : name_of(found->front(), root)) +
                 ", not " + rule.name);
-}
-
-ZARRPOINT_INLINE result<void> check_replace_file(const stored_place& target,
-                                                 const replace_rule& rule,
-                                                 const file_check& check) {
-  const auto refuse = [&](const std::string& what) {
-    return error{errc::already_exists,
-                 rule.where + " is " + what + "; nothing was changed; save elsewhere or remove it"};
-  };
-  ZARRPOINT_TRY(found, look_into(beneath(target)));
-  if (found) return refuse("a directory, not " + rule.name);
-  ZARRPOINT_TRY(file, target.store.open(target.key));
-  if (file == nullptr) return {};
-  if (!rule.overwrite) return refuse("there already, and overwrite is false");
-  const auto own = check(std::move(file));
-  if (!own) return refuse("not " + rule.name + " (" + own.failure().message + ")");
-  return {};
 }
 
 ZARRPOINT_INLINE any_store beneath(const stored_place& target) {
@@ -926,14 +936,15 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
     const any_store root = beneath(target);
     const auto own = holds_commit(root, how.limit).transform([](bool is) { return own_look{is}; });
-    ZARRPOINT_CHECK(check_replace(
-        target, {where.name(), options.overwrite, "a zarrpoint checkpoint", directory_kind::zarr},
-        own));
+    const replace_rule rule{where.name(), options.overwrite, "a zarrpoint checkpoint",
+                            directory_kind::zarr};
+    ZARRPOINT_CHECK(check_replace(target, rule, own));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
                                            .sync = options.sync,
                                            .objects = 2 * plan.leaves.size()}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      ZARRPOINT_CHECK(check_still(target, rule));
       std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {
@@ -1000,7 +1011,19 @@ struct async_save {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<save_report> any_writable_format::save(const save_request& what) const {
-  return save_(format_.get(), what);
+  if (calls_->save != nullptr) return calls_->save(format_.get(), what);
+  return error{errc::unsupported,
+               "save " + what.where.name() +
+                   ": save_options::format is one of a state; call save(where, state, "
+                   "process_group{}, {.storage = {.format = ...}}) of distributed.hpp"};
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<detail::save_format>> any_writable_format::save_by_many(
+    const group_save_request& what) const {
+  if (calls_->save_by_many != nullptr) return calls_->save_by_many(format_.get(), what);
+  return error{errc::unsupported,
+               "save_options::format is one that a single process writes, and this is a save by "
+               "many; choose Orbax, PyTorch (DCP) or Megatron-Core"};
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_request& what,
@@ -1021,7 +1044,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_reque
   if (!has.empty_groups && !what.empty_groups.empty())
     return lost("the empty group " + detail::in_quotes(what.empty_groups.front()), "leave it out");
   std::vector<std::string> warnings;
-  ZARRPOINT_CHECK(detail::check_rules(asked, what.leaves, warnings));
+  if (!what.leaves.empty()) ZARRPOINT_CHECK(detail::check_rules(asked, what.leaves, warnings));
   bool elides = asked.elide_fill;
   for (const leaf_layout& each : asked.layouts) elides |= each.elide_fill;
   if (elides)
@@ -1064,6 +1087,7 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<lea
     detail::single_leaves all = leaf::single(std::move(leaves));
     // What is staged now must outlive this call, so that the scratch pool goes with it.
     context shared = with_scratch(how);
+    options.plans = nullptr;  // two in the background would share it
     // Other formats take leaves of the host.
     save_options staging = options;
     if (options.format) staging.device_copy = false;

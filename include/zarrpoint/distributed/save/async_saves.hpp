@@ -8,15 +8,43 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
-class strategy_format;
-template <class Format>
-class collective_save;
+
+/// What saves in the background have in common, whatever they are given.
+class background_saves {
+ public:
+  /// What a process does when a save is committed, such as to note its iteration or to remove an
+  /// older one.
+  using finalizer = std::function<result<void>(const save_report&)>;
+
+  /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
+  /// them. What a process did not get written is an error on all, and the checkpoint that was there
+  /// before stays; later saves go on. `save_report::blocked_seconds` are those of `schedule`.
+  /// Errors: the first of the failures, after all were finalized; `invalid_argument` where
+  /// processes have scheduled different numbers of saves; that of a `when_committed`, on its
+  /// process alone: the checkpoint stays.
+  result<std::vector<save_report>> finalize(bool wait = true) { return queue_.finalize(wait); }
+
+  /// How many saves are scheduled and not yet finalized.
+  std::size_t unfinalized() const noexcept { return queue_.size(); }
+
+ protected:
+  background_saves(const any_communicator& ranks, any_executor executor)
+      : queue_(ranks, std::move(executor)) {}
+
+  result<void> begin(result<std::shared_ptr<collective_save>> made, const any_communicator& ranks,
+                     finalizer when_committed);
+
+ private:
+  save_queue<collective_save, save_report> queue_;
+};
+
 }  // namespace detail
 
 /// Saves that go on in the background, in order: `schedule` returns when everything is staged, the
@@ -25,14 +53,10 @@ class collective_save;
 ///
 /// A queue that is destroyed waits for its own writes and commits nothing; what rank 0 staged is
 /// removed.
-class async_saves {
+class async_saves : public detail::background_saves {
  public:
   explicit async_saves(process_group group)
-      : group_(std::move(group)), queue_(group_.ranks, group_.how.executor) {}
-
-  /// What a process does when a save is committed, such as to note its iteration or to remove an
-  /// older one.
-  using finalizer = std::function<result<void>(const group_save_report&)>;
+      : background_saves(group.ranks, group.how.executor), group_(std::move(group)) {}
 
   /// Plans and stages a save, and has it written. The tensors may be changed afterwards.
   /// `when_committed` is called by `finalize` on this process, once, if all processes know that the
@@ -43,22 +67,11 @@ class async_saves {
 
   /// A save like those in the background, which is complete on return, after all that were
   /// scheduled before. Errors: its own, and those of `finalize`.
-  result<group_save_report> save(const location& where, const state& tree,
-                                 const group_save_options& options = {});
-
-  /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
-  /// them. What a process did not get written is an error on all, and the checkpoint that was there
-  /// before stays; later saves go on. Errors: the first of the failures, after all were finalized;
-  /// `invalid_argument` where processes have scheduled different numbers of saves; that of a
-  /// `when_committed`, on its process alone: the checkpoint stays.
-  result<std::vector<group_save_report>> finalize(bool wait = true);
-
-  /// How many saves are scheduled and not yet finalized.
-  std::size_t unfinalized() const noexcept { return queue_.size(); }
+  result<save_report> save(const location& where, const state& tree,
+                           const group_save_options& options = {});
 
  private:
   process_group group_;
-  detail::save_queue<detail::collective_save<detail::strategy_format>, group_save_report> queue_;
 };
 
 }}  // namespace zarrpoint::v0

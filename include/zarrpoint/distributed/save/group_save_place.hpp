@@ -20,6 +20,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// The directory in which rank 0 publishes `target`, for the other processes that write there, too.
+/// `name` is the `publication::staged_name` that it told. Errors: `corrupt` for what does not name
+/// a directory beside the target; those of `file_store::open`.
+result<any_store> open_staged(const stored_place& target, const std::string& name, bool sync);
+
 /// Erases what is not foreign. Returns the paths of the rest, those of directories with a "/" at
 /// the end.
 result<std::vector<std::string>> erase_own(const any_store& root, const owned_paths& owned);
@@ -67,6 +72,7 @@ class group_save_place {
 
  private:
   result<stored_place> target() const;
+  replace_rule rule() const;
 
   const location& where_;
   const save_group& group_;

@@ -21,7 +21,6 @@
 #include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/distributed/save/save_queue.hpp>
-#include <zarrpoint/distributed/save/staged_store.hpp>
 #include <zarrpoint/distributed/save/strategy_format.hpp>
 #include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -97,7 +96,7 @@ ZARRPOINT_INLINE error commit_outcome::explain(error failure, std::string_view n
   return failure;
 }
 
-// -------------------------------------------------------------------------------- staged_store.hpp
+// ---------------------------------------------------------------------------- group_save_place.hpp
 
 ZARRPOINT_INLINE result<any_store> open_staged(const stored_place& target, const std::string& name,
                                                bool sync) {
@@ -117,8 +116,6 @@ ZARRPOINT_INLINE result<any_store> open_staged(const stored_place& target, const
   ZARRPOINT_TRY(tree, file_store::open(parent + name, {.sync = sync}));
   return any_store(std::move(tree));
 }
-
-// ---------------------------------------------------------------------------- group_save_place.hpp
 
 ZARRPOINT_INLINE result<std::vector<std::string>> erase_own(const any_store& root,
                                                             const owned_paths& owned) {
@@ -155,12 +152,16 @@ ZARRPOINT_INLINE std::string removed_all(const place_rules& rules, const any_sto
                           : std::string("its store cannot list"));
 }
 
+ZARRPOINT_INLINE replace_rule group_save_place::rule() const {
+  replace_rule out = rules_.rule();
+  out.where = where_.name();
+  out.overwrite = how_.overwrite;
+  return out;
+}
+
 ZARRPOINT_INLINE result<void> group_save_place::open() {
   ZARRPOINT_TRY(target, this->target());
-  replace_rule rule = rules_.rule();
-  rule.where = where_.name();
-  rule.overwrite = how_.overwrite;
-  ZARRPOINT_TRY(is_there, check_replace(target, rule, rules_.look(beneath(target))));
+  ZARRPOINT_TRY(is_there, check_replace(target, rule(), rules_.look(beneath(target))));
   is_there_ = is_there;
   if (how_.overwrite) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
@@ -227,6 +228,8 @@ ZARRPOINT_INLINE result<void> group_save_place::publish(
     save_summary& report) {
   std::optional<owned_paths> owned;
   if (tree_ && replaced_) {
+    ZARRPOINT_TRY(target, this->target());
+    ZARRPOINT_CHECK(check_still(target, rule()));
     bool is_there = true;
     if (replaced_->can_list()) {
       ZARRPOINT_TRY(entries, replaced_->list(store_key::root()));
@@ -291,10 +294,6 @@ ZARRPOINT_INLINE save_job strategy_format::job() const {
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::prepare() {
-  if (options_.storage.format)
-    return error{errc::invalid_argument,
-                 "save_options::format is for one process; many call orbax::save or dcp::save with "
-                 "their communicator, or choose group_save_options::sharded"};
   ZARRPOINT_CHECK(check_groups(options_.groups, group_.ranks.size()));
   ZARRPOINT_TRY(saver, options_.sharded.resolve(strategy_action::save_sharded, known_));
   saver_ = std::move(saver);
@@ -441,7 +440,10 @@ ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> re
     return out;
   };
   ZARRPOINT_CHECK(place_.publish(paths, commit, report_));
-  return encode_lists({&report_.kept, &report_.warnings});
+  save_report told;  // the rest is of each process
+  told.kept = report_.kept;
+  told.warnings = report_.warnings;
+  return encode_report(told);
 }
 
 ZARRPOINT_INLINE result<message> strategy_format::write() {
@@ -449,24 +451,7 @@ ZARRPOINT_INLINE result<message> strategy_format::write() {
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::take_report(bytes_view told) {
-  return decode_lists(told, {&report_.kept, &report_.warnings});
-}
-
-ZARRPOINT_INLINE group_save_report strategy_format::report(const save_times& times) {
-  report_.plan_reused = times.plan_reused;
-  report_.blocked_seconds = times.blocked_seconds;
-  report_.seconds = times.seconds;
-  return report_;
-}
-
-ZARRPOINT_INLINE std::unique_ptr<group_save_operation> make_group_save(
-    const location& where, const state& tree, const process_group& group,
-    const group_save_options& options) {
-  return std::make_unique<group_save_operation>(save_group{.ranks = group.ranks,
-                                                           .how = group.how,
-                                                           .name = where.name(),
-                                                           .plans = options.plans.get()},
-                                                strategy_save{where, tree, options, group.known});
+  return decode_report(told, report_);
 }
 
 }}}  // namespace zarrpoint::v0::detail
@@ -475,10 +460,55 @@ namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------- group_save.hpp
 
-ZARRPOINT_INLINE result<group_save_report> save(const location& where, const state& tree,
-                                                const process_group& group,
-                                                const group_save_options& options) {
-  return detail::make_group_save(where, tree, group, options)->run();
+ZARRPOINT_INLINE result<group_saver> save_by(const strategy_choice& sharded,
+                                             const group_save_request& what,
+                                             std::optional<strategy_choice> common) {
+  group_save_options options = what.options;
+  options.sharded = sharded;
+  if (!options.common) options.common = std::move(common);
+  return std::shared_ptr<detail::save_format>(
+      detail::make_counted<detail::strategy_format>(what, std::move(options)));
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE result<prepared_state> prepare_without_objects(const group_save_request& what,
+                                                                std::string_view format) {
+  const auto lost = [&](const std::string& of) {
+    return error{errc::unsupported,
+                 std::string(format) + " has no place for " + of + "; leave it out"};
+  };
+  if (!what.options.content_metadata.is_null()) return lost("group_save_options::content_metadata");
+  ZARRPOINT_TRY(out, prepare_to_save(what.tree, {}));
+  if (!out.objects.empty())
+    return lost("the object " + in_quotes(out.objects.front().unique_key()));
+  return std::move(out);
+}
+
+/// A save that has not begun.
+ZARRPOINT_INLINE result<std::shared_ptr<collective_save>> make_group_save(
+    const location& where, const state& tree, const process_group& group,
+    const group_save_options& options) {
+  return guarded([&] {
+    return collective_save::make(
+        {.ranks = group.ranks,
+         .how = group.how,
+         .name = where.name(),
+         .plans = options.storage.plans.get()},
+        [&](const save_group& of) {
+          const group_save_request what{where, tree, options, group.known, of};
+          return options.storage.format ? options.storage.format.save_by_many(what)
+                                        : save_by(options.sharded, what);
+        });
+  });
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, const state& tree,
+                                          const process_group& group,
+                                          const group_save_options& options) {
+  return detail::run_save(group.ranks, detail::make_group_save(where, tree, group, options));
 }
 
 }}  // namespace zarrpoint::v0
@@ -503,9 +533,7 @@ ZARRPOINT_INLINE message digest_of_shared(std::string_view text) {
   return std::move(to).take();
 }
 
-ZARRPOINT_INLINE double save_protocol::seconds() const { return seconds_since(start_); }
-
-ZARRPOINT_INLINE error save_protocol::explain(error failure) const {
+ZARRPOINT_INLINE error collective_save::explain(error failure) const {
   return guarded([&]() -> result<void> {
            return commit_.explain(std::move(failure), group_.name)
                .at(group_.action + " " + group_.name);
@@ -513,30 +541,43 @@ ZARRPOINT_INLINE error save_protocol::explain(error failure) const {
       .failure();
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::begin(bool copies) {
+ZARRPOINT_INLINE error give_up(const any_communicator& ranks, error failure) {
+  // What `plan` exchanges first, so that all hear of it.
+  static_cast<void>(guarded([&]() -> result<void> {
+    ZARRPOINT_CHECK(broadcast(ranks, message{}));
+    return agree(ranks, result<void>(failure));
+  }));
+  return failure;
+}
+
+ZARRPOINT_INLINE result<save_report> run_save(const any_communicator& ranks,
+                                              result<std::shared_ptr<collective_save>> made) {
+  if (!made) return give_up(ranks, std::move(made).failure());
+  return (*made)->run();
+}
+
+ZARRPOINT_INLINE result<void> collective_save::begin(bool copies) {
   auto begun = guarded([&]() -> result<void> {
     ZARRPOINT_CHECK(plan());
     return stage(copies);
   });
   if (!begun) return explain(std::move(begun).failure());
+  blocked_seconds_ = seconds_since(start_);
   return {};
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::plan() {
+ZARRPOINT_INLINE result<void> collective_save::plan() {
   const any_communicator& ranks = group_.ranks;
-  result<void> prepared = guarded([&] { return format_.prepare(); });
-  bool differs = false;
-  if (format_.has_shared()) {
-    const message mine = prepared ? digest_of_shared(format_.shared()) : message{};
-    ZARRPOINT_TRY(of_root, broadcast(ranks, mine));
-    // What is the same need not travel. A rank 0 that is not prepared fails the save below.
-    differs = !of_root.empty() && of_root != mine;
-  }
+  result<void> prepared = guarded([&] { return format_->prepare(); });
+  const message mine = prepared ? digest_of_shared(format_->shared()) : message{};
+  ZARRPOINT_TRY(of_root, broadcast(ranks, mine));
+  // What is the same need not travel. A rank 0 that is not prepared fails the save below.
+  const bool differs = !of_root.empty() && of_root != mine;
   message_budget counted(group_.how);
   const auto describe = [&]() -> result<message> {
     ZARRPOINT_CHECK(std::move(prepared));
     if (group_.how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
-    ZARRPOINT_TRY(out, format_.describe(differs));
+    ZARRPOINT_TRY(out, format_->describe(differs));
     ZARRPOINT_CHECK(counted.count("the description", ranks.rank(), out.size()));
     return std::move(out);
   };
@@ -556,20 +597,20 @@ ZARRPOINT_INLINE result<void> save_protocol::plan() {
                         })));
   if (group_.plans != nullptr)
     group_.plans->kept_ = detail::make_counted<const last_plan>(
-        last_plan{std::move(kept), format_.plan_kind(), ranks.size(), ranks.rank(), plan_id_,
-                  format_.keep_plan()});
+        last_plan{std::move(kept), format_->plan_kind(), ranks.size(), ranks.rank(), plan_id_,
+                  format_->keep_plan()});
   return {};
 }
 
-ZARRPOINT_INLINE result<std::vector<message>> save_protocol::plan_all(
+ZARRPOINT_INLINE result<std::vector<message>> collective_save::plan_all(
     std::vector<message> described, message_budget& counted) {
   ZARRPOINT_CHECK(counted.count("the description", described, 0));
-  ZARRPOINT_TRY(parts, format_.plan(std::move(described)));
+  ZARRPOINT_TRY(parts, format_->plan(std::move(described)));
   const std::string id = group_.plans != nullptr ? random_id() : std::string();
   for (message& part : parts) {
     wire_writer to;
     to.text(id);
-    to.text(format_.staged_name());
+    to.text(format_->staged_name());
     to.bytes(part);
     part = std::move(to).take();
   }
@@ -577,22 +618,22 @@ ZARRPOINT_INLINE result<std::vector<message>> save_protocol::plan_all(
   return std::move(parts);
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::take(bytes_view part) {
+ZARRPOINT_INLINE result<void> collective_save::take(bytes_view part) {
   wire_reader from(part);
   plan_id_ = from.text();
   staged_name_ = from.text();
   const bytes_view own = from.bytes();
   ZARRPOINT_CHECK(from.finish().at("what rank 0 planned"));
-  ZARRPOINT_CHECK(format_.take_part(own));
-  return group_.is_root() ? result<void>() : format_.join(staged_name_);
+  ZARRPOINT_CHECK(format_->take_part(own));
+  return group_.is_root() ? result<void>() : format_->join(staged_name_);
 }
 
-ZARRPOINT_INLINE result<bool> save_protocol::is_known(const message& described) const {
+ZARRPOINT_INLINE result<bool> collective_save::is_known(const message& described) const {
   if (group_.plans == nullptr) return false;
   const last_plan* const kept = group_.plans->kept_.get();
   const any_communicator& ranks = group_.ranks;
   const bool mine = kept != nullptr && !described.empty() && kept->description == described &&
-                    kept->kind == format_.plan_kind() && kept->ranks == ranks.size() &&
+                    kept->kind == format_->plan_kind() && kept->ranks == ranks.size() &&
                     kept->rank == ranks.rank();
   // A process that missed a save has the plan of another, though it may bring the same.
   const bytes_view id = mine ? as_bytes(kept->id) : bytes_view();
@@ -602,13 +643,13 @@ ZARRPOINT_INLINE result<bool> save_protocol::is_known(const message& described) 
   });
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::plan_again() {
+ZARRPOINT_INLINE result<void> collective_save::plan_again() {
   is_reused_ = true;
-  const auto reuse = [&] { return format_.reuse(group_.plans->kept_->of_format); };
+  const auto reuse = [&] { return format_->reuse(group_.plans->kept_->of_format); };
   ZARRPOINT_TRY(name, broadcast_result(group_.ranks, guarded([&]() -> result<message> {
                                          if (!group_.is_root()) return message{};
                                          ZARRPOINT_CHECK(reuse());
-                                         const std::string own = format_.staged_name();
+                                         const std::string own = format_->staged_name();
                                          const bytes_view bytes = as_bytes(own);
                                          return message(bytes.begin(), bytes.end());
                                        })));
@@ -616,18 +657,18 @@ ZARRPOINT_INLINE result<void> save_protocol::plan_again() {
   return agree(group_.ranks, guarded([&]() -> result<void> {
                  if (group_.is_root()) return {};
                  ZARRPOINT_CHECK(reuse());
-                 return format_.join(staged_name_);
+                 return format_->join(staged_name_);
                }));
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::stage(bool copies) {
+ZARRPOINT_INLINE result<void> collective_save::stage(bool copies) {
   const any_communicator& ranks = group_.ranks;
   std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
   message_budget counted(group_.how);
-  if (format_.exchanges()) {
+  if (format_->exchanges()) {
     const auto to_send = [&] {
       message_budget sent(group_.how);
-      return format_.pieces(sent);
+      return format_->pieces(sent);
     };
     ZARRPOINT_TRY(outgoing, agree(ranks, guarded(to_send)));
     ZARRPOINT_TRY(incoming, ranks.exchange(std::move(outgoing)));
@@ -635,16 +676,16 @@ ZARRPOINT_INLINE result<void> save_protocol::stage(bool copies) {
   }
   return agree(ranks, guarded([&]() -> result<void> {
                  ZARRPOINT_CHECK(counted.count("what was sent", pieces, -1));
-                 return format_.stage(std::move(pieces), copies);
+                 return format_->stage(std::move(pieces), copies);
                }));
 }
 
-ZARRPOINT_INLINE result<message> save_protocol::write() {
+ZARRPOINT_INLINE result<message> collective_save::write() {
   // An exception of a format or a store becomes an error: the others wait for this process.
-  return guarded([&] { return format_.write(); });
+  return guarded([&] { return format_->write(); });
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::commit(result<message> receipt) {
+ZARRPOINT_INLINE result<void> collective_save::commit(result<message> receipt) {
   const any_communicator& ranks = group_.ranks;
   message_budget counted(group_.how);
   ZARRPOINT_CHECK(agree(ranks, receipt ? counted.count("the receipt", ranks.rank(), receipt->size())
@@ -653,36 +694,71 @@ ZARRPOINT_INLINE result<void> save_protocol::commit(result<message> receipt) {
   ZARRPOINT_TRY(receipts, gather(ranks, std::move(*receipt)));
   const auto commit_all = [&]() -> result<message> {
     ZARRPOINT_CHECK(counted.count("the receipt", receipts, 0));
-    return format_.commit(std::move(receipts), commit_);
+    return format_->commit(std::move(receipts), commit_);
   };
   // Collective: the commit itself happens on rank 0 alone.
   ZARRPOINT_TRY(told,
                 commit_.tell(group_.is_root() ? guarded(commit_all) : result<message>(message{})));
-  return group_.is_root() || told.empty() ? result<void>() : format_.take_report(told);
+  return group_.is_root() || told.empty() ? result<void>() : format_->take_report(told);
 }
 
-ZARRPOINT_INLINE result<void> save_protocol::finish(result<message> receipt) {
+ZARRPOINT_INLINE result<save_report> collective_save::finish(result<message> receipt) {
   auto done = guarded([&] { return commit(std::move(receipt)); });
   if (!done) return explain(std::move(done).failure());
-  return {};
+  save_report& out = format_->report();
+  // The checkpoint is there, even if its report is not whole.
+  static_cast<void>(guarded([&]() -> result<void> {
+    for (std::string& one : format_->about_options) out.warnings.push_back(std::move(one));
+    return {};
+  }));
+  out.plan_reused = is_reused_;
+  out.blocked_seconds = blocked_seconds_;
+  out.seconds = seconds_since(start_);
+  return std::move(out);
 }
 
-ZARRPOINT_INLINE message
-encode_lists(std::initializer_list<const std::vector<std::string>*> lists) {
+ZARRPOINT_INLINE result<save_report> collective_save::run() {
+  ZARRPOINT_CHECK(begin(false));
+  ZARRPOINT_TRY(out, finish(write()));
+  out.blocked_seconds = out.seconds;
+  return std::move(out);
+}
+
+ZARRPOINT_INLINE message encode_report(const save_report& of) {
   wire_writer to;
-  for (const auto* list : lists) {
+  for (const auto* list : {&of.kept, &of.warnings, &of.files}) {
     to.number(list->size());
     for (const std::string& one : *list) to.text(one);
+  }
+  to.number(of.cells);
+  to.number(of.leaves.size());
+  for (const leaf_report& leaf : of.leaves) {
+    to.text(leaf.name);
+    to.type(leaf.stored.type);
+    to.shape(leaf.stored.shape);
+    to.number(leaf.bytes);
+    to.number(leaf.stored_bytes);
   }
   return std::move(to).take();
 }
 
-ZARRPOINT_INLINE result<void> decode_lists(bytes_view told,
-                                           std::initializer_list<std::vector<std::string>*> lists) {
+ZARRPOINT_INLINE result<void> decode_report(bytes_view told, save_report& to) {
   wire_reader from(told);
-  for (auto* list : lists) {
+  for (auto* list : {&to.kept, &to.warnings, &to.files}) {
     list->resize(from.count());
     for (std::string& one : *list) one = from.text();
+  }
+  const std::uint64_t cells = from.number();
+  if (cells != 0) to.cells = cells;
+  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
+    leaf_report& leaf = to.leaves.emplace_back();
+    leaf.name = from.text();
+    leaf.stored.type = from.type();
+    leaf.stored.shape = from.shape();
+    leaf.bytes = from.number();
+    leaf.stored_bytes = from.number();
+    to.bytes += leaf.bytes;
+    to.stored_bytes += leaf.stored_bytes;
   }
   return from.finish();
 }
@@ -723,25 +799,31 @@ namespace zarrpoint { inline namespace v0 {
 
 // --------------------------------------------------------------------------------- async_saves.hpp
 
-ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state& tree,
-                                                    const group_save_options& options,
-                                                    finalizer when_committed) {
-  auto operation = detail::make_group_save(where, tree, group_, options);
-  ZARRPOINT_CHECK(operation->begin(true));
-  queue_.add(std::move(operation), std::move(when_committed));
+namespace detail {
+
+ZARRPOINT_INLINE result<void> background_saves::begin(result<std::shared_ptr<collective_save>> made,
+                                                      const any_communicator& ranks,
+                                                      finalizer when_committed) {
+  if (!made) return give_up(ranks, std::move(made).failure());
+  ZARRPOINT_CHECK((*made)->begin(true));
+  queue_.add(*std::move(made), std::move(when_committed));
   return {};
 }
 
-ZARRPOINT_INLINE result<group_save_report> async_saves::save(const location& where,
-                                                             const state& tree,
-                                                             const group_save_options& options) {
+}  // namespace detail
+
+ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state& tree,
+                                                    const group_save_options& options,
+                                                    finalizer when_committed) {
+  return begin(detail::make_group_save(where, tree, group_, options), group_.ranks,
+               std::move(when_committed));
+}
+
+ZARRPOINT_INLINE result<save_report> async_saves::save(const location& where, const state& tree,
+                                                       const group_save_options& options) {
   ZARRPOINT_CHECK(schedule(where, tree, options));
   ZARRPOINT_TRY(reports, finalize());
   return std::move(reports.back());
-}
-
-ZARRPOINT_INLINE result<std::vector<group_save_report>> async_saves::finalize(bool wait) {
-  return queue_.finalize(wait);
 }
 
 }}  // namespace zarrpoint::v0

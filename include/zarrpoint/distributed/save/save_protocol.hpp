@@ -4,14 +4,16 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/array/base/scratch_pool.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 
 #include <chrono>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,20 +34,20 @@
 // A format is a class that derives from `save_format`. It only works: it sends nothing and agrees
 // on nothing. The protocol counts all messages against `limits::memory`, turns exceptions into
 // errors, names the rank that failed, keeps plans, and knows whether rank 0 may have committed.
-// `collective_save<Format>` is a whole save: `begin`, `write` and `finish`, which `save_queue` runs
-// in the background.
+// `collective_save` is a whole save: `begin`, `write` and `finish`, which `save_queue` runs in the
+// background.
 
 namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 struct last_plan;
-class save_protocol;
+class collective_save;
 }  // namespace detail
 
-/// The plan of the last save of a process, see `group_save_options::plans`.
+/// The plan of the last save of a process, see `save_options::plans`.
 class plan_cache {
  private:
-  friend class detail::save_protocol;
+  friend class detail::collective_save;
 
   std::shared_ptr<const detail::last_plan> kept_;
 };
@@ -60,10 +62,8 @@ class save_format {
 
   /// Each: checks what it was given. No element is touched, and nothing on disk.
   virtual result<void> prepare() { return {}; }
-  /// What all processes should bring alike; only one that differs from rank 0 sends it. Empty where
-  /// the format has nothing of that kind, the same on all processes.
+  /// What all processes should bring alike; only one that differs from rank 0 sends it.
   virtual std::string_view shared() const { return {}; }
-  virtual bool has_shared() const { return false; }
   /// Each: what this process brings. `differs`: and its `shared`.
   virtual result<message> describe(bool differs) = 0;
 
@@ -101,6 +101,11 @@ class save_format {
   virtual result<message> commit(std::vector<message> receipts, commit_outcome& commit) = 0;
   /// Each but rank 0; not called where rank 0 had no memory to tell it.
   virtual result<void> take_report(bytes_view told) = 0;
+  /// What it has told so far. Times, and whether the plan was kept, are the protocol's to say.
+  virtual save_report& report() = 0;
+
+  /// Warnings about options, the same on all processes: they come behind those of the report.
+  std::vector<std::string> about_options{};
 };
 
 /// Who saves, and how errors call it: `action` and `name`, as in "save model.zarr".
@@ -114,20 +119,38 @@ struct save_group {
   bool is_root() const { return ranks.rank() == 0; }
 };
 
-/// The steps that all formats have. `begin` and `finish` are collective, `write` is not.
-class save_protocol {
+/// A save of whatever format. `begin` and `finish` are collective, `write` is not.
+class collective_save {
  public:
-  /// Both stay the caller's.
-  save_protocol(const save_group& group, save_format& format)
-      : group_(group), format_(format), commit_(group.ranks) {}
+  explicit collective_save(save_group group) : group_(std::move(group)) {
+    group_.how = with_scratch(group_.how);
+  }
+  collective_save(const collective_save&) = delete;
+  collective_save& operator=(const collective_save&) = delete;
 
+  /// A save that has not begun, in the format that `make(const save_group&)` returns: a
+  /// `result<std::shared_ptr<save_format>>`.
+  template <class Make>
+  static result<std::shared_ptr<collective_save>> make(save_group group, const Make& make_format) {
+    return guarded([&]() -> result<std::shared_ptr<collective_save>> {
+      auto out = make_counted<collective_save>(std::move(group));
+      result<std::shared_ptr<save_format>> format = make_format(std::as_const(out->group_));
+      if (!format)
+        return std::move(format).failure().at(out->group_.action + " " + out->group_.name);
+      out->format_ = *std::move(format);
+      return out;
+    });
+  }
+
+  /// With `copies` the caller may change its tensors afterwards.
   result<void> begin(bool copies);
   result<message> write();
-  result<void> finish(result<message> receipt);
+  result<save_report> finish(result<message> receipt);
+  /// All of it: the caller waits.
+  result<save_report> run();
 
+  /// The tree that all write to: another one for each save, the same on all processes.
   const std::string& staged_name() const noexcept { return staged_name_; }
-  bool plan_was_reused() const noexcept { return is_reused_; }
-  double seconds() const;
 
  private:
   result<void> plan();
@@ -140,69 +163,27 @@ class save_protocol {
   error explain(error failure) const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  const save_group& group_;
-  save_format& format_;
-  commit_outcome commit_;
+  save_group group_;
+  std::shared_ptr<save_format> format_;
+  commit_outcome commit_{group_.ranks};
   std::string plan_id_;
   std::string staged_name_;
   bool is_reused_ = false;
-};
-
-struct save_times {
-  double blocked_seconds = 0;  ///< of `begin`
-  double seconds = 0;
-  bool plan_reused = false;
-};
-
-/// A save in the layout of `Format`, which is made of a `const save_group&` and of what else it
-/// takes, and has a `report_type` and `report_type report(const save_times&)`.
-template <class Format>
-class collective_save {
- public:
-  using report_type = typename Format::report_type;
-
-  template <class... Of>
-  explicit collective_save(save_group group, const Of&... of)
-      : group_(with_scratch_memory(std::move(group))), format_(group_, of...) {}
-  collective_save(const collective_save&) = delete;
-  collective_save& operator=(const collective_save&) = delete;
-
-  result<void> begin(bool copies) {
-    ZARRPOINT_CHECK(protocol_.begin(copies));
-    blocked_seconds_ = protocol_.seconds();
-    return {};
-  }
-  result<message> write() { return protocol_.write(); }
-  result<report_type> finish(result<message> receipt) {
-    ZARRPOINT_CHECK(protocol_.finish(std::move(receipt)));
-    return format_.report({blocked_seconds_, protocol_.seconds(), protocol_.plan_was_reused()});
-  }
-  /// All of it: the caller waits.
-  result<report_type> run() {
-    ZARRPOINT_CHECK(protocol_.begin(false));
-    ZARRPOINT_CHECK(protocol_.finish(protocol_.write()));
-    const double seconds = protocol_.seconds();
-    return format_.report({seconds, seconds, protocol_.plan_was_reused()});
-  }
-
-  /// The tree that all write to: another one for each save, the same on all processes.
-  const std::string& staged_name() const noexcept { return protocol_.staged_name(); }
-
- private:
-  static save_group with_scratch_memory(save_group group) {
-    group.how = with_scratch(group.how);
-    return group;
-  }
-
-  save_group group_;
-  Format format_;
-  save_protocol protocol_{group_, format_};
   double blocked_seconds_ = 0;
 };
 
-/// Texts that rank 0 tells of a save, list by list.
-message encode_lists(std::initializer_list<const std::vector<std::string>*> lists);
-result<void> decode_lists(bytes_view told, std::initializer_list<std::vector<std::string>*> lists);
+/// Collective: fails, where this process could not even make its save. The others are told in place
+/// of waiting for it.
+error give_up(const any_communicator& ranks, error failure);
+
+/// A save in the foreground, as it was made.
+result<save_report> run_save(const any_communicator& ranks,
+                             result<std::shared_ptr<collective_save>> made);
+
+/// What rank 0 tells of a save, but for what each process measures itself.
+message encode_report(const save_report& of);
+/// Errors: `corrupt`.
+result<void> decode_report(bytes_view told, save_report& to);
 
 }  // namespace detail
 }}  // namespace zarrpoint::v0

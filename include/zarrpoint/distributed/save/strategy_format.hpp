@@ -44,25 +44,19 @@ class strategy_rules final : public place_rules {
   const context& how_;
 };
 
-/// What strategies save, and where: all of it the caller's.
-struct strategy_save {
-  const location& where;
-  const state& tree;
-  const group_save_options& options;
-  const strategy_table& known;
-};
-
 /// Checkpoints that strategies write, ours and Megatron-Core's, as a format of the protocol.
 class strategy_format final : public save_format {
  public:
-  using report_type = group_save_report;
-
-  strategy_format(const save_group& group, const strategy_save& of)
-      : tree_(&of.tree), where_(of.where), group_(group), known_(of.known), options_(of.options) {}
+  /// `options`: those of the request, with the strategies that are used.
+  strategy_format(const group_save_request& of, group_save_options options)
+      : tree_(&of.tree),
+        where_(of.where),
+        group_(of.group),
+        known_(of.known),
+        options_(std::move(options)) {}
 
   result<void> prepare() override;
   std::string_view shared() const override { return shared_; }
-  bool has_shared() const override { return true; }
   result<message> describe(bool differs) override;
   result<std::vector<message>> plan(std::vector<message> described) override;
   std::string staged_name() const override { return place_.staged_name(); }
@@ -77,8 +71,7 @@ class strategy_format final : public save_format {
   result<message> write() override;
   result<message> commit(std::vector<message> receipts, commit_outcome& commit) override;
   result<void> take_report(bytes_view told) override;
-
-  group_save_report report(const save_times& times);
+  save_report& report() override { return report_; }
 
  private:
   save_job job() const;
@@ -101,17 +94,10 @@ class strategy_format final : public save_format {
   strategy_rules rules_{saver_, group_.how};
   group_save_place place_{
       where_, group_, {options_.storage.overwrite, options_.storage.sync}, rules_};
-  group_save_report report_;
+  save_report report_;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;
 };
-
-using group_save_operation = collective_save<strategy_format>;
-
-/// A save that has not begun.
-std::unique_ptr<group_save_operation> make_group_save(const location& where, const state& tree,
-                                                      const process_group& group,
-                                                      const group_save_options& options);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -45,13 +45,11 @@ result<void> check_groups(const std::vector<int>& groups, int processes);
 
 }  // namespace detail
 
-class plan_cache;
-
 /// How processes save together. All give the same; what rank 0 gives counts where it decides.
 struct group_save_options {
   /// Shards are stored as processes hold them: another `shard_shape` of a rule is
   /// `invalid_argument`. So is all that a saver's layout does not have: in Megatron-Core's of a
-  /// rule all but `cast`, and attributes.
+  /// rule all but `cast`, and attributes. A `format` decides in place of `sharded`.
   save_options storage{};
   strategy_choice sharded{"zarr", 3};
   std::optional<strategy_choice> common{};  ///< nothing: the one that goes with `sharded`
@@ -65,9 +63,6 @@ struct group_save_options {
   /// shard is the business of the group of its main replica. Empty: all are one group.
   std::vector<int> groups{};
   node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
-  /// Keeps the plan: as long as all processes bring the same shards again, nothing is gathered,
-  /// validated and planned anew. One for saves with the same options, on every process or on none.
-  std::shared_ptr<plan_cache> plans{};
   /// What of the common state is compared between processes, where it may differ by design: a copy
   /// without a rank's own seeds or times. What rank 0 has is stored, whole. Nothing: all of it.
   std::function<node(node)> compared_common{};

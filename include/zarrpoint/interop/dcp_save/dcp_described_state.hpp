@@ -9,6 +9,7 @@
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
+#include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
@@ -18,18 +19,13 @@
 #include <string>
 #include <vector>
 
-namespace zarrpoint { inline namespace v0 { namespace dcp {
-
-struct state_save_options;
-
-namespace detail {
+namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 /// What one process has to save: as the others are told of it, and where its elements are, none of
 /// which is touched. Shards and leaves that are borrowed must live as long.
 class described_state {
  public:
-  described_state(const state_save_options& options, const context& how)
-      : options_(options), how_(how) {}
+  described_state(const format& as, const context& how) : as_(as), how_(how) {}
 
   /// Once. A process that is alone has all tensors, so that options for others are wrong. Errors,
   /// naming the leaf or shard: `unsupported` for what PyTorch has no word for, `invalid_argument`
@@ -58,7 +54,7 @@ class described_state {
   result<std::vector<box>> boxes_of(const tensor_source& from, const tensor_spec& whole) const;
   std::vector<path_step> path_of(const std::string& name) const;
 
-  const state_save_options& options_;
+  const format& as_;
   const context& how_;
   std::vector<v0::leaf> leaves_;
   held_state held_;
@@ -68,5 +64,4 @@ class described_state {
   std::vector<archive_layout> values_;
 };
 
-}  // namespace detail
-}}}  // namespace zarrpoint::v0::dcp
+}}}}  // namespace zarrpoint::v0::dcp::detail

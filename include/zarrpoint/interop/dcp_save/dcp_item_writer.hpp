@@ -80,9 +80,10 @@ struct planned_items {
   std::vector<int> writers;  ///< of its values, and then of the boxes of its tensors
 };
 
-/// Completes the metadata with what all processes tell, by rank; how many files they have. Of one
+/// Completes the metadata with what all processes tell, by rank; how many files each has. Of one
 /// writer, receipts tell of the boxes in the order of the plan. Errors: `corrupt`, naming the
 /// process, where a receipt tells of less, of more, or of other boxes than were planned.
-result<std::size_t> read_receipts(planned_items& to, std::span<const message> receipts);
+result<std::vector<std::size_t>> read_receipts(planned_items& to,
+                                               std::span<const message> receipts);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -21,18 +21,24 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
+/// How a state is saved: what all formats have, and what is PyTorch's own.
+struct state_options {
+  bool overwrite = true;
+  bool sync = true;
+  format as{};
+};
+
 /// Checkpoints of PyTorch as a format of the protocol.
 class save_format final : public v0::detail::save_format {
  public:
-  using report_type = state_save_report;
-
   save_format(const v0::detail::save_group& group, const location& where, const state_part& mine,
-              const state_save_options& options)
+              const state_options& options)
       : group_(group), where_(where), given_(mine), options_(options) {}
+
+  std::shared_ptr<const void> held{};  ///< what it was given is of this, or the caller's
 
   result<void> prepare() override;
   std::string_view shared() const override { return as_text(shared_); }
-  bool has_shared() const override { return true; }
   result<message> describe(bool differs) override;
   result<std::vector<message>> plan(std::vector<message> described) override;
   std::string staged_name() const override { return place_.staged_name(); }
@@ -46,16 +52,15 @@ class save_format final : public v0::detail::save_format {
   result<message> commit(std::vector<message> receipts,
                          v0::detail::commit_outcome& commit) override;
   result<void> take_report(bytes_view told) override;
-
-  state_save_report report(const v0::detail::save_times& times);
+  save_report& report() override { return report_; }
 
  private:
   const v0::detail::save_group& group_;
   const location where_;
   const state_part given_;  ///< the caller's, gone when all is staged
-  const state_save_options options_;
+  const state_options options_;
 
-  described_state mine_{options_, group_.how};
+  described_state mine_{options_.as, group_.how};
   message shared_;  ///< what it has of whole leaves, which others may have alike
 
   state_rules rules_;
@@ -63,9 +68,7 @@ class save_format final : public v0::detail::save_format {
   planned_items plan_;  ///< of rank 0
   message part_;
   std::vector<item_to_write> items_;
-  state_save_report report_;
+  save_report report_;
 };
-
-using save_operation = v0::detail::collective_save<save_format>;
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

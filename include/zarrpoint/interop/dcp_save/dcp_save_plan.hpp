@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -73,7 +74,14 @@ struct shared_plan : planned_items {
   std::vector<std::vector<std::size_t>> chosen;
 };
 
+/// What one process has, as it was told: its whole leaves, which several may have alike, and its
+/// shards. Its items are counted in this order, tensors before values.
+struct held_parts {
+  std::shared_ptr<const held_state> leaves;
+  held_state shards;
+};
+
 /// Errors: `invalid_argument` naming the tensor, or the two names.
-result<shared_plan> plan_items(std::span<const held_state> all);
+result<shared_plan> plan_items(std::span<const held_parts> all);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -233,18 +233,20 @@ ZARRPOINT_INLINE result<void> check_boxes(const tensor_entry& of) {
   return failure;
 }
 
-ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_state> all) {
+ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_parts> all) {
   std::map<std::string_view, held_entry> entries;
   shared_plan out;
   out.chosen.resize(all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     std::size_t item = 0;
-    for (const held_tensor& tensor : all[rank].tensors) {
-      held_entry& entry = entries[tensor.name];
-      ZARRPOINT_CHECK(add_tensor(entry, tensor).at("save " + v0::detail::in_quotes(tensor.name)));
-      for (const box& part : tensor.boxes) entry.all.push_back({&part, rank, item++});
+    for (const held_state* part : {all[rank].leaves.get(), &all[rank].shards}) {
+      for (const held_tensor& tensor : part->tensors) {
+        held_entry& entry = entries[tensor.name];
+        ZARRPOINT_CHECK(add_tensor(entry, tensor).at("save " + v0::detail::in_quotes(tensor.name)));
+        for (const box& at : tensor.boxes) entry.all.push_back({&at, rank, item++});
+      }
     }
-    for (const held_value& value : all[rank].values) {
+    for (const held_value& value : all[rank].leaves->values) {
       held_entry& entry = entries[value.name];
       if (entry.tensor != nullptr)
         return error{errc::invalid_argument,
@@ -318,7 +320,7 @@ ZARRPOINT_INLINE result<std::optional<node>> number_of(const host_view& from) {
 }
 
 ZARRPOINT_INLINE std::vector<path_step> described_state::path_of(const std::string& name) const {
-  for (const named_path& one : options_.paths)
+  for (const named_path& one : as_.paths)
     if (one.name == name) return one.path;
   return {{name, false}};
 }
@@ -391,7 +393,7 @@ ZARRPOINT_INLINE result<void> described_state::add_shard(const sharded_tensor& s
 
 ZARRPOINT_INLINE result<std::vector<box>> described_state::boxes_of(
     const tensor_source& from, const tensor_spec& whole) const {
-  for (const tensor_boxes& one : options_.boxes) {
+  for (const tensor_boxes& one : as_.boxes) {
     if (one.name != from.name) continue;
     std::vector<box> inside;
     for (const box& part : one.boxes) {
@@ -405,7 +407,7 @@ ZARRPOINT_INLINE result<std::vector<box>> described_state::boxes_of(
     return inside;
   }
   if (from.at.empty()) return std::vector<box>{from.at};
-  return cut_box(from.at, whole.type.size(), options_.chunk_bytes, how_.limit.max_chunks);
+  return cut_box(from.at, whole.type.size(), as_.chunk_bytes, how_.limit.max_chunks);
 }
 
 ZARRPOINT_INLINE result<void> described_state::add_tensor(tensor_source from,
@@ -450,11 +452,11 @@ ZARRPOINT_INLINE result<void> described_state::describe(std::span<const sharded_
     const auto has = [&](const auto& one) { return one.name == name; };
     return std::any_of(held_.tensors.begin(), held_.tensors.end(), has);
   };
-  for (const tensor_boxes& one : options_.boxes)
+  for (const tensor_boxes& one : as_.boxes)
     if (is_alone && !is_known(one.name))
-      return error{errc::invalid_argument, "state_save_options::boxes name " +
-                                               v0::detail::in_quotes(one.name) +
-                                               ", which is not a tensor"};
+      return error{
+          errc::invalid_argument,
+          "dcp::format::boxes name " + v0::detail::in_quotes(one.name) + ", which is not a tensor"};
   return {};
 }
 

@@ -7,6 +7,8 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
+#include <zarrpoint/distributed/state/state_node.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -22,6 +24,7 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/zip/zip_records.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
 #include <map>
@@ -406,8 +409,8 @@ ZARRPOINT_INLINE bool continues(const box& piece, const box& whole, index_t end,
          (is_last ? piece.shape[flat] == left : piece.shape[flat] < left);
 }
 
-ZARRPOINT_INLINE result<std::size_t> read_receipts(planned_items& to,
-                                                   std::span<const message> receipts) {
+ZARRPOINT_INLINE result<std::vector<std::size_t>> read_receipts(planned_items& to,
+                                                                std::span<const message> receipts) {
   std::vector<item_receipt> all;
   for (std::size_t rank = 0; rank < receipts.size(); ++rank) {
     all.emplace_back(receipts[rank], rank);
@@ -437,10 +440,10 @@ ZARRPOINT_INLINE result<std::size_t> read_receipts(planned_items& to,
       if (tensor.unflattened) end = is_last ? 0 : end + shape.back();
     }
   }
-  std::size_t files = 0;
+  std::vector<std::size_t> files;
   for (const item_receipt& receipt : all) {
     ZARRPOINT_CHECK(receipt.finish());
-    files += receipt.files();
+    files.push_back(receipt.files());
   }
   return files;
 }
@@ -494,25 +497,26 @@ ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
   return std::move(to).take();
 }
 
-/// What one process has: its leaves, or those of rank 0, and its shards.
-ZARRPOINT_INLINE result<held_state> read_described(bytes_view described, bytes_view of_root) {
-  v0::detail::wire_reader from(described);
-  const bytes_view leaves = from.bytes();
-  const bytes_view shards = from.bytes();
-  ZARRPOINT_CHECK(from.finish());
-  ZARRPOINT_TRY(out, held_state::decode(leaves.empty() ? of_root : leaves));
-  ZARRPOINT_TRY(more, held_state::decode(shards));
-  out.tensors.insert(out.tensors.end(), std::make_move_iterator(more.tensors.begin()),
-                     std::make_move_iterator(more.tensors.end()));
-  return std::move(out);
-}
-
 ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<message> described) {
-  std::vector<held_state> all;
+  std::vector<held_parts> all(described.size());
+  ZARRPOINT_TRY(of_root, held_state::decode(shared_));
+  const auto root = v0::detail::make_counted<const held_state>(std::move(of_root));
   for (std::size_t rank = 0; rank < described.size(); ++rank) {
-    ZARRPOINT_TRY(state, read_described(described[rank], shared_)
-                             .at("the description of rank " + std::to_string(rank)));
-    all.push_back(std::move(state));
+    const auto read = [&]() -> result<void> {
+      v0::detail::wire_reader from(described[rank]);
+      const bytes_view leaves = from.bytes();
+      const bytes_view shards = from.bytes();
+      ZARRPOINT_CHECK(from.finish());
+      all[rank].leaves = root;
+      if (!leaves.empty() && rank != 0) {
+        ZARRPOINT_TRY(own, held_state::decode(leaves));
+        all[rank].leaves = v0::detail::make_counted<const held_state>(std::move(own));
+      }
+      ZARRPOINT_TRY(of_shards, held_state::decode(shards));
+      all[rank].shards = std::move(of_shards);
+      return {};
+    };
+    ZARRPOINT_CHECK(read().at("the description of rank " + std::to_string(rank)));
     described[rank] = message();
   }
   ZARRPOINT_TRY(planned, plan_items(all));
@@ -583,57 +587,36 @@ ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/
 }
 
 ZARRPOINT_INLINE result<message> save_format::write() {
-  return write_items(
-      place_.store(),
-      {group_.ranks.rank(), mine_.sources(), items_, options_.file_bytes, options_.files_at_once},
-      group_.how);
+  return write_items(place_.store(),
+                     {group_.ranks.rank(), mine_.sources(), items_, options_.as.file_bytes,
+                      options_.as.files_at_once},
+                     group_.how);
 }
 
 ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
                                                      v0::detail::commit_outcome& commit) {
   ZARRPOINT_TRY(files, read_receipts(plan_, receipts));
-  report_.files = files;
-  report_.tensors = plan_.made.tensors.size();
-  report_.values = plan_.made.values.size();
+  for (std::size_t rank = 0; rank < files.size(); ++rank)
+    for (std::size_t i = 0; i < files[rank]; ++i)
+      report_.files.push_back(file_name(static_cast<int>(rank), i));
   for (const tensor_entry& tensor : plan_.made.tensors) {
-    report_.boxes += tensor.chunks.size();
-    report_.bytes += byte_count(tensor.spec).value_or(0);
+    report_.cells += tensor.chunks.size();
+    const std::uint64_t bytes = byte_count(tensor.spec).value_or(0);
+    report_.leaves.push_back({tensor.name, tensor.spec, bytes, bytes});
+    report_.bytes += bytes;
   }
+  for (const value_entry& value : plan_.made.values)
+    report_.leaves.push_back({value.name, {}, 0, value.from.length});
+  for (const leaf_report& leaf : report_.leaves) report_.stored_bytes += leaf.stored_bytes;
   ZARRPOINT_TRY(document, write_metadata(plan_.made));
   ZARRPOINT_TRY(key, store_key::parse(metadata_file));
   ZARRPOINT_CHECK(place_.store().put(key, as_bytes(std::string_view(document))));
   ZARRPOINT_CHECK(place_.publish([&] { return own_files(place_.store()); }, commit, report_));
-  v0::detail::wire_writer to;
-  for (const std::uint64_t number :
-       {std::uint64_t{report_.tensors}, std::uint64_t{report_.boxes}, std::uint64_t{report_.values},
-        std::uint64_t{report_.files}, report_.bytes})
-    to.number(number);
-  for (const auto* list : {&report_.kept, &report_.warnings}) {
-    to.number(list->size());
-    for (const std::string& one : *list) to.text(one);
-  }
-  return std::move(to).take();
+  return v0::detail::encode_report(report_);
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
-  v0::detail::wire_reader about(told);
-  report_.tensors = static_cast<std::size_t>(about.number());
-  report_.boxes = static_cast<std::size_t>(about.number());
-  report_.values = static_cast<std::size_t>(about.number());
-  report_.files = static_cast<std::size_t>(about.number());
-  report_.bytes = about.number();
-  for (auto* list : {&report_.kept, &report_.warnings}) {
-    list->resize(about.count());
-    for (std::string& one : *list) one = about.text();
-  }
-  return about.finish();
-}
-
-ZARRPOINT_INLINE state_save_report save_format::report(const v0::detail::save_times& times) {
-  report_.plan_reused = times.plan_reused;
-  report_.blocked_seconds = times.blocked_seconds;
-  report_.seconds = times.seconds;
-  return std::move(report_);
+  return v0::detail::decode_report(told, report_);
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail
@@ -645,66 +628,89 @@ namespace zarrpoint { inline namespace v0 { namespace dcp {
 namespace detail {
 
 /// A save that has not begun.
-ZARRPOINT_INLINE std::shared_ptr<save_operation> make_save(const location& where,
-                                                           v0::detail::save_group group,
-                                                           const state_part& mine,
-                                                           const state_save_options& options) {
-  group.name = where.name();
-  group.plans = options.plans.get();
-  return v0::detail::make_counted<save_operation>(group, where, mine, options);
+ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
+    const location& where, const any_communicator& ranks, const state_part& mine,
+    const save_options& options, const context& how) {
+  return guarded([&]() -> result<std::shared_ptr<v0::detail::collective_save>> {
+    ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
+    return v0::detail::collective_save::make(
+        {.ranks = ranks, .how = how, .name = where.name(), .plans = options.plans.get()},
+        [&](const v0::detail::save_group& of) {
+          return result<std::shared_ptr<v0::detail::save_format>>(
+              v0::detail::make_counted<save_format>(
+                  of, where, mine, state_options{options.overwrite, options.sync, std::move(as)}));
+        });
+  });
 }
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<state_save_report> save(
-    const location& where, const any_communicator& ranks, std::span<const sharded_tensor> shards,
-    std::span<const leaf> leaves, const state_save_options& options, const context& how) {
-  return detail::make_save(where, {ranks, how}, {shards, leaves}, options)->run();
+ZARRPOINT_INLINE result<save_report> save(const location& where, const any_communicator& ranks,
+                                          std::span<const sharded_tensor> shards,
+                                          std::span<const leaf> leaves, const save_options& options,
+                                          const context& how) {
+  return v0::detail::run_save(ranks,
+                              detail::make_save(where, ranks, {shards, leaves}, options, how));
+}
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const leaf> leaves,
+                                          const save_options& options, const context& how) {
+  return dcp::save(where, any_communicator(), {}, leaves, options, how);
+}
+
+ZARRPOINT_INLINE result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
+                                          const save_options& options, const context& how) {
+  return dcp::save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
+}
+
+ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
+  ZARRPOINT_TRY(warnings,
+                check_options(what, "a checkpoint of PyTorch", {}).at("save " + what.where.name()));
+  save_options options{.overwrite = what.options.overwrite, .sync = what.options.sync};
+  options.plans = what.options.plans;
+  options.format = as;
+  ZARRPOINT_TRY(out, dcp::save(what.where, what.leaves, options, what.how));
+  out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+  return std::move(out);
+}
+
+namespace detail {
+
+/// A state of many processes, with all that it is made of.
+struct leaves_of_state {
+  v0::detail::prepared_state state;
+  std::vector<v0::leaf> values;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
+                                                   const group_save_request& what) {
+  const save_options& options = what.options.storage;
+  ZARRPOINT_TRY(warnings, check_options({what.where, {}, {}, options, what.group.how},
+                                        "a checkpoint of PyTorch", {}));
+  const auto held = v0::detail::make_counted<detail::leaves_of_state>();
+  ZARRPOINT_TRY(prepared, v0::detail::prepare_without_objects(what, "a checkpoint of PyTorch"));
+  held->state = std::move(prepared);
+  ZARRPOINT_TRY(common, to_node(held->state.common));
+  const node::object* const members = common.if_object();
+  if (members == nullptr)
+    return error{errc::invalid_argument, "the state of a checkpoint of PyTorch must be a map"};
+  for (const auto& [key, value] : *members)
+    held->values.emplace_back(key, json_text{dump_json(value, json_style::compact)});
+  auto out = v0::detail::make_counted<detail::save_format>(
+      what.group, what.where, state_part{held->state.tensors, held->values},
+      detail::state_options{options.overwrite, options.sync, as});
+  out->held = held;
+  out->about_options = std::move(warnings);
+  return std::shared_ptr<v0::detail::save_format>(std::move(out));
 }
 
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const state_part& mine,
-                                                    const state_save_options& options,
+                                                    const save_options& options,
                                                     finalizer when_committed) {
-  auto one = detail::make_save(where, {ranks_, how_}, mine, options);
-  ZARRPOINT_CHECK(one->begin(true));
-  queue_.add(std::move(one), std::move(when_committed));
-  return {};
-}
-
-ZARRPOINT_INLINE result<std::vector<state_save_report>> async_saves::finalize(bool wait) {
-  return queue_.finalize(wait);
-}
-
-// Of dcp_group_save.hpp, which includes dcp_save.hpp and is not read yet when it comes first.
-result<state_save_report> save(const location& where, const any_communicator& ranks,
-                               std::span<const sharded_tensor> shards, std::span<const leaf> leaves,
-                               const state_save_options& options, const context& how);
-
-ZARRPOINT_INLINE result<state_save_report> save(const location& where, std::span<const leaf> leaves,
-                                                const state_save_options& options,
-                                                const context& how) {
-  return save(where, any_communicator(), {}, leaves, options, how);
-}
-
-ZARRPOINT_INLINE result<state_save_report> save(const location& where,
-                                                std::initializer_list<leaf> leaves,
-                                                const state_save_options& options,
-                                                const context& how) {
-  return save(where, std::span<const leaf>(leaves.begin(), leaves.size()), options, how);
-}
-
-ZARRPOINT_INLINE result<save_report> save_as(const format& /*as*/, const save_request& what) {
-  ZARRPOINT_TRY(warnings,
-                check_options(what, "a checkpoint of PyTorch", {}).at("save " + what.where.name()));
-  state_save_options options;
-  options.overwrite = what.options.overwrite;
-  options.sync = what.options.sync;
-  ZARRPOINT_TRY(saved, save(what.where, what.leaves, options, what.how));
-  save_report out;
-  static_cast<save_summary&>(out) = std::move(saved);
-  out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
-  out.stored_bytes = out.bytes;
-  return out;
+  return begin(detail::make_save(where, ranks_, mine, options, how_), ranks_,
+               std::move(when_committed));
 }
 
 }}}  // namespace zarrpoint::v0::dcp

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
+#include <zarrpoint/interop/megatron/megatron_format.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
 #include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
 
@@ -85,6 +87,13 @@ struct common_loader {
   }
 };
 static_assert(zarrpoint::common_loader<common_loader>);
+
+/// What `zarrpoint::save` does with `{.storage = {.format = megatron::format{}}}`: as with the pair
+/// that it means.
+inline result<group_saver> group_save_as(const format& as, const group_save_request& what) {
+  if (as.writes == backend::torch_dist) return save_by(torch_dist_saver{}, what, common_saver{});
+  return save_by(saver{}, what, common_saver{});
+}
 
 /// Ours, and these.
 using strategies = default_strategies::with<saver, loader, torch_dist_saver, torch_dist_loader,

@@ -326,7 +326,7 @@ ZARRPOINT_INLINE result<void> torch_dist_saver::finish(const save_job& job,
     }
     made.tensors.push_back(std::move(entry));
   }
-  ZARRPOINT_CHECK(dcp::detail::read_receipts(planned, all.receipts).transform([](std::size_t) {}));
+  ZARRPOINT_CHECK(dcp::detail::read_receipts(planned, all.receipts).transform([](const auto&) {}));
   v0::detail::sort_by_text(
       made.values, [](const dcp::value_entry& one) -> std::string_view { return one.name; });
   ZARRPOINT_TRY(document, dcp::write_metadata(made, dcp::metadata_style::torch_dist));

@@ -173,4 +173,17 @@ struct ocdbt_options {
   ocdbt_options within(std::uint64_t memory) const noexcept;
 };
 
+/// How an OCDBT database is laid out: as Orbax does it. A database that exists keeps its own
+/// configuration, and all but `data_file_bytes` is for new ones.
+struct ocdbt_write_options {
+  /// A data file that has so many bytes gets no further value; 0 for no limit. A value is never
+  /// split.
+  std::uint64_t data_file_bytes = std::uint64_t{2} << 30;
+  std::uint32_t node_bytes = 100'000'000;  ///< nodes of more, decompressed, are split
+  std::uint32_t inline_bytes = 1024;       ///< larger values lie in data files; at most 1 MiB
+  std::optional<int> zstd_level = 0;       ///< of nodes and the manifest; nothing: as they are
+  /// Of how many versions, as a power of 2, the manifest tells itself: 1 to 16.
+  std::uint8_t version_arity_log2 = 4;
+};
+
 }}  // namespace zarrpoint::v0

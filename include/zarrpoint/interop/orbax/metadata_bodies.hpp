@@ -915,6 +915,15 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 // --------------------------------------------------------------------------------- orbax_value.hpp
 
+ZARRPOINT_INLINE std::string tree_path::joined(char separator) const {
+  std::string out;
+  for (const tree_key& key : keys_) {
+    if (&key != keys_.data()) out += separator;
+    out += key.text;
+  }
+  return out;
+}
+
 namespace detail {
 
 /// What a leaf is as a value: an empty container is none.

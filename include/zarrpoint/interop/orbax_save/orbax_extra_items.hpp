@@ -7,7 +7,7 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 
 #include <cstddef>
 #include <string>
@@ -30,16 +30,16 @@ struct extra_file {
   std::vector<std::byte> bytes;
 };
 
-/// The files of `save_tree_options::extras`, without the marks of their commit. Errors:
+/// The files of `format::extras`, without the marks of their commit. Errors:
 /// `invalid_argument`.
-result<std::vector<extra_file>> extra_files(const save_tree_options& options);
+result<std::vector<extra_file>> extra_files(const format& as);
 
 /// An item and its handler, as `_CHECKPOINT_METADATA` has them.
 struct extra_handler {
   std::string item;
   std::string handler;
 };
-std::vector<extra_handler> extra_handlers(const save_tree_options& options);
+std::vector<extra_handler> extra_handlers(const format& as);
 
 }  // namespace detail
 

@@ -24,64 +24,8 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 // What a tree that is to be saved is made of.
 
-/// Values of Python without elements. `named_tuple` needs `save_tree_options::rich_types`.
+/// Values of Python without elements. `named_tuple` needs `format::rich_types`.
 enum class empty_value : std::uint8_t { none, dict, list, tuple, named_tuple };
-
-/// One step of a path in braces: a text is a key of a dict, a number an index of a list or tuple.
-struct tree_step : tree_key {
-  template <class T>
-    requires(std::convertible_to<T, std::string_view>)
-  tree_step(const T& key)  // NOLINT(google-explicit-constructor)
-      : tree_key{std::string(std::string_view(key)), false} {}
-  template <std::integral T>
-    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  tree_step(T index)  // NOLINT(google-explicit-constructor)
-      : tree_key{std::to_string(index), true} {}
-};
-
-/// Where a leaf is in its tree: `{"params", "blocks", 0, "w"}`, a text such as "params/kernel"
-/// whose parts are keys of dicts, or what `tree_leaf::path` has. Empty for a tree that is one leaf.
-class tree_path {
- public:
-  tree_path() = default;
-  tree_path(std::initializer_list<tree_step> steps) : keys_(steps.begin(), steps.end()) {}
-  tree_path(std::vector<tree_key> keys)  // NOLINT(google-explicit-constructor)
-      : keys_(std::move(keys)) {}
-  template <class T>
-    requires(std::convertible_to<T, std::string_view>)
-  tree_path(const T& text) {  // NOLINT(google-explicit-constructor)
-    for (std::string_view rest = text; !rest.empty();) {
-      const std::size_t slash = rest.find('/');
-      keys_.push_back({std::string(rest.substr(0, slash)), false});
-      // What ends with a '/' has an empty key behind it, which is refused.
-      if (slash + 1 == rest.size()) keys_.emplace_back();
-      rest.remove_prefix(slash == rest.npos ? rest.size() : slash + 1);
-    }
-  }
-
-  const std::vector<tree_key>& keys() const noexcept { return keys_; }
-  /// The texts joined by `separator`: '/' for the leaf's name, '.' for where Orbax keeps it.
-  std::string joined(char separator) const;
-  friend bool operator==(const tree_path&, const tree_path&) = default;
-
- private:
-  std::vector<tree_key> keys_;
-};
-
-/// A tuple or named tuple of Python in a tree, with what lies beneath it. Those that are empty are
-/// an `empty_value`.
-struct tree_container {
-  /// Where it is. Of a tree that is itself a tuple: `{.path = ""}`; in `{{.path = {}}}` some
-  /// compilers see no container.
-  tree_path path{};
-  value_kind kind = value_kind::tuple;
-  /// Of a named tuple its class with its module, "optax.ScaleByAdamState", and its fields in their
-  /// order, which are keys of paths. Names of Python, with letters of ASCII only.
-  std::string type{};
-  std::vector<std::string> fields{};
-
-  friend bool operator==(const tree_container&, const tree_container&) = default;
-};
 
 /// Those of a tree that was read, so that it can be saved with them; of one without rich types
 /// there are none. Errors: those of `to_value`; `corrupt`, naming the container, where its leaves
@@ -109,7 +53,7 @@ struct tree_item {
   std::optional<leaf> value{};
   empty_value empty = empty_value::none;
   /// `tree_leaf::value_type` of an array, where it is not what the value and
-  /// `save_tree_options::arrays` say: "jax.Array", "np.ndarray" or, of rank 0, "scalar".
+  /// `format::arrays` say: "jax.Array", "np.ndarray" or, of rank 0, "scalar".
   std::string value_type{};
   /// `array_facts::random_key`: the elements (uint32) are the data of a key of `jax.random`, by the
   /// generator of this name, such as "threefry2x32". It is a "jax.Array".

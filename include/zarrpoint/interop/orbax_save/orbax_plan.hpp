@@ -7,10 +7,10 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
 #include <cstddef>
@@ -24,6 +24,12 @@
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
 // What a tree becomes, before an element is touched.
+
+/// How it is saved: what all formats have, and what is Orbax's own.
+struct tree_options {
+  save_options how;  ///< its `format` counts for nothing
+  format as;
+};
 
 /// One leaf of the tree.
 struct planned_item {
@@ -50,8 +56,8 @@ struct leaves_to_plan {
 };
 
 /// Plans. Pure: no element is read. Errors: those of `save`.
-result<void> check_metadata(const save_tree_options& options);
-result<tree_plan> plan_tree(const leaves_to_plan& of, const save_tree_options& options);
+result<void> check_metadata(const format& as);
+result<tree_plan> plan_tree(const leaves_to_plan& of, const tree_options& options);
 
 /// Whether Orbax restores a "scalar" of this type: as `bool`, `int` or `float`.
 bool is_python_number(const dtype& type);

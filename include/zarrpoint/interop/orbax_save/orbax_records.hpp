@@ -8,7 +8,6 @@
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
 #include <zarrpoint/interop/orbax/orbax_tree.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <cstdint>
 #include <span>
@@ -25,7 +24,7 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 std::string python_tuple(const std::vector<tree_key>& path);
 
 /// `_METADATA`.
-std::string tree_record(const tree_plan& plan, const save_tree_options& options);
+std::string tree_record(const tree_plan& plan, const tree_options& options);
 
 /// A sharding as its JSON. Null for types that have none.
 node sharding_node(const sharding& of);

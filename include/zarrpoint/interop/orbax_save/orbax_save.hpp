@@ -7,13 +7,12 @@
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
-#include <zarrpoint/distributed/save/save_protocol.hpp>
-#include <zarrpoint/distributed/save/save_queue.hpp>
+#include <zarrpoint/distributed/save/async_saves.hpp>
+#include <zarrpoint/distributed/save/group_save.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/exec/pending.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -42,27 +41,29 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 ///   that cannot publish.
 /// - `already_exists`, and those of `zarrpoint::save`.
 result<save_report> save(const location& where, std::span<const tree_item> items,
-                         const save_tree_options& options = {},
-                         const context& how = default_context());
+                         const save_options& options = {}, const context& how = default_context());
 
 /// The same with the tree in braces:
-/// `orbax::save("ckpt", {{"params/kernel", w}, {{"opt", 0}, m}, {"step", 1200}})`.
+/// `orbax::save("ckpt", {{"params/kernel", w}, {{"opt", 0}, m}, {"step", 1200}})`. What is Orbax's
+/// own is told by the format: `{.overwrite = false, .format = orbax::format{.step = 1200}}`.
 result<save_report> save(const location& where, std::initializer_list<tree_item> items,
-                         const save_tree_options& options = {},
-                         const context& how = default_context());
+                         const save_options& options = {}, const context& how = default_context());
 
 /// What `zarrpoint::save` does with `{.format = orbax::format{}}`: the parts of a name between '/'
 /// are keys of dicts, and an empty group is an empty dict.
 result<save_report> save_as(const format& as, const save_request& what);
 
+/// The same of `zarrpoint::save` by many processes: shards lie at the paths that their keys or
+/// `format::paths` say, common values where they are in the state. Objects are `unsupported`.
+result<group_saver> group_save_as(const format& as, const group_save_request& what);
+
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
 /// there. Numbers, texts and what lives on a device are copied before this returns. The copy of a
-/// device's is on the host or, with `save_tree_options::device_copy`, on the device.
+/// device's is on the host or, with `save_options::device_copy`, on the device.
 /// `context::stop` cancels it. Destroying the result waits for it. Errors, all by the result: those
 /// of `save`.
 pending<save_report> save_async(location where, std::vector<tree_item> items,
-                                save_tree_options options = {},
-                                const context& how = default_context());
+                                save_options options = {}, const context& how = default_context());
 
 /// What one process has of a tree: shards, and values that are whole.
 struct tree_part {
@@ -89,52 +90,26 @@ struct tree_part {
 /// `outcome_unknown` comes last: a process cannot know whether rank 0 has committed.
 result<save_report> save(const location& where, const any_communicator& ranks,
                          std::span<const sharded_tensor> shards,
-                         std::span<const tree_item> leaves = {},
-                         const save_tree_options& options = {},
+                         std::span<const tree_item> leaves = {}, const save_options& options = {},
                          const context& how = default_context());
 
-namespace detail {
-class save_format;
-}  // namespace detail
-
-/// Saves by many processes that go on in the background, in order: `schedule` returns when
-/// everything is staged, the executor of the context writes, and `finalize` commits what is
-/// written. Both are collective, since a commit needs all processes: call them in the same order
-/// everywhere.
-///
-/// A queue that is destroyed waits for its own writes and commits nothing; what rank 0 staged is
-/// removed.
-class async_saves {
+/// Saves of trees by many processes that go on in the background, as `zarrpoint::async_saves` has
+/// them.
+class async_saves : public v0::detail::background_saves {
  public:
   explicit async_saves(any_communicator ranks, const context& how = default_context())
-      : ranks_(std::move(ranks)), how_(how), queue_(ranks_, how_.executor) {}
-
-  /// What a process does when a save is committed, such as to note its step or to remove an older
-  /// one.
-  using finalizer = std::function<result<void>(const save_report&)>;
+      : background_saves(ranks, how.executor), ranks_(std::move(ranks)), how_(how) {}
 
   /// Plans and stages a save, and has it written. The tensors may be changed afterwards.
   /// `when_committed` is called by `finalize` on this process, once, if all processes know that the
   /// checkpoint is there; the others may have another one, or none. Errors: those of the save by
   /// many processes up to there, the same on all.
   result<void> schedule(const location& where, const tree_part& mine,
-                        const save_tree_options& options = {}, finalizer when_committed = {});
-
-  /// Commits the saves that are complete on all processes, oldest first, or with `wait` all of
-  /// them. What a process did not get written is an error on all, and the checkpoint that was there
-  /// before stays; later saves go on. `save_report::blocked_seconds` are those of `schedule`.
-  /// Errors: the first of the failures, after all were finalized; `invalid_argument` where
-  /// processes have scheduled different numbers of saves; that of a `when_committed`, on its
-  /// process alone: the checkpoint stays.
-  result<std::vector<save_report>> finalize(bool wait = true);
-
-  /// How many saves are scheduled and not yet finalized.
-  std::size_t unfinalized() const noexcept { return queue_.size(); }
+                        const save_options& options = {}, finalizer when_committed = {});
 
  private:
   any_communicator ranks_;
   context how_;
-  v0::detail::save_queue<v0::detail::collective_save<detail::save_format>, save_report> queue_;
 };
 
 }}}  // namespace zarrpoint::v0::orbax

@@ -18,7 +18,6 @@
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save_options.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -54,7 +53,7 @@ struct stored_array : planned_array {
 /// What a tree of Orbax replaces: another one, or an item of a step.
 class tree_rules final : public v0::detail::place_rules {
  public:
-  explicit tree_rules(const save_tree_options& options) : options_(options) {}
+  explicit tree_rules(const format& as) : as_(as) {}
 
   v0::detail::replace_rule rule() const override {
     using v0::detail::directory_kind;
@@ -67,20 +66,20 @@ class tree_rules final : public v0::detail::place_rules {
   result<void> erase_document(const any_store& /*root*/) const override { return {}; }
 
  private:
-  const save_tree_options& options_;
+  const format& as_;
 };
 
 /// Checkpoints of Orbax as a format of the protocol.
 class save_format final : public v0::detail::save_format {
  public:
-  using report_type = save_report;
+  save_format(const v0::detail::save_group& group, const location& where, tree_part mine,
+              tree_options options);
 
-  save_format(const v0::detail::save_group& group, const location& where, const tree_part& mine,
-              const save_tree_options& options, std::shared_ptr<staged_tree> staged = nullptr);
+  std::shared_ptr<staged_tree> early{};  ///< null: nothing was described before
+  std::shared_ptr<const void> held{};    ///< what it was given is of this, or the caller's
 
   result<void> prepare() override;
   std::string_view shared() const override { return shared_; }
-  bool has_shared() const override { return true; }
   result<message> describe(bool differs) override;
   result<std::vector<message>> plan(std::vector<message> described) override;
   std::string staged_name() const override { return place_.staged_name(); }
@@ -94,8 +93,7 @@ class save_format final : public v0::detail::save_format {
   result<message> commit(std::vector<message> receipts,
                          v0::detail::commit_outcome& commit) override;
   result<void> take_report(bytes_view told) override;
-
-  save_report report(const v0::detail::save_times& times);
+  save_report& report() override { return report_; }
 
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
@@ -124,13 +122,12 @@ class save_format final : public v0::detail::save_format {
   const v0::detail::save_group& group_;
   location target_;
   const tree_part given_;  ///< the caller's, gone when all is staged
-  const save_tree_options options_;
-  const std::shared_ptr<staged_tree> early_;  ///< null: nothing was described before
-  const tree_rules rules_{options_};
+  const tree_options options_;
+  const tree_rules rules_{options_.as};
   v0::detail::group_save_place place_{
       target_,
       group_,
-      {.overwrite = options_.overwrite, .sync = options_.sync, .mark = unfinished_mark},
+      {.overwrite = options_.how.overwrite, .sync = options_.how.sync, .mark = unfinished_mark},
       rules_};
 
   std::string shared_;                                  ///< the options that all must have alike
@@ -150,7 +147,5 @@ class save_format final : public v0::detail::save_format {
   std::map<std::string, double, std::less<>> seconds_;  ///< of each of those, when it is written
   save_report report_;
 };
-
-using save_operation = v0::detail::collective_save<save_format>;
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

@@ -13,7 +13,7 @@ namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 /// The leaves of one process as a message.
 std::vector<std::byte> encode_leaves(std::span<const described_leaf> leaves);
 
-/// `save_tree_options::rich_types` as bytes, which are the same for the same.
+/// `format::rich_types` as bytes, which are the same for the same.
 std::vector<std::byte> encode_containers(const std::optional<std::vector<tree_container>>& all);
 
 /// Errors: `corrupt`.

@@ -119,15 +119,6 @@ ZARRPOINT_INLINE result<described_tree> describe_items(std::span<const tree_item
 
 namespace zarrpoint { inline namespace v0 { namespace orbax {
 
-ZARRPOINT_INLINE std::string tree_path::joined(char separator) const {
-  std::string out;
-  for (const tree_key& key : keys_) {
-    if (&key != keys_.data()) out += separator;
-    out += key.text;
-  }
-  return out;
-}
-
 namespace detail {
 
 /// Finds containers with the keys of their paths, of which `to_value` has the texts only: a class
@@ -242,7 +233,7 @@ ZARRPOINT_INLINE result<void> check_container(const tree_container& of) {
     return bad_tree(name_of(of) + " has a class or fields, as a named tuple has");
   }
   if (of.kind != value_kind::named_tuple)
-    return bad_tree("save_tree_options::rich_types are tuples and named tuples, and " +
+    return bad_tree("orbax::format::rich_types are tuples and named tuples, and " +
                     v0::detail::in_quotes(of.path.joined('/')) + " is neither");
   if (!is_class_name(of.type))
     return bad_tree(name_of(of) + " has the class " + v0::detail::in_quotes(of.type) +
@@ -278,7 +269,7 @@ class rich_tree {
     for (const tree_container& of : all) {
       ZARRPOINT_CHECK(check_container(of));
       if (!containers_.emplace(of.path.keys(), &of).second)
-        return bad_tree("save_tree_options::rich_types tells of " + name_of(of) + " twice");
+        return bad_tree("orbax::format::rich_types tells of " + name_of(of) + " twice");
     }
     ZARRPOINT_CHECK(check(plan_.items, 0));
     for (const tree_container& of : all)
@@ -609,17 +600,17 @@ ZARRPOINT_INLINE result<std::string> array_type(const described_leaf& of, const 
   return wanted;
 }
 
-ZARRPOINT_INLINE result<void> check_metadata(const save_tree_options& options) {
-  for (const node* const own : {&options.custom_metadata, &options.step_metadata})
+ZARRPOINT_INLINE result<void> check_metadata(const format& as) {
+  for (const node* const own : {&as.custom_metadata, &as.step_metadata})
     if (!own->is_null() && own->if_object() == nullptr)
       return bad_tree("custom_metadata and step_metadata must be objects");
-  if (!options.item.empty()) ZARRPOINT_CHECK(check_item_name(options.item));
-  return extra_files(options).transform([](const auto&) {});
+  if (!as.item.empty()) ZARRPOINT_CHECK(check_item_name(as.item));
+  return extra_files(as).transform([](const auto&) {});
 }
 
 class tree_planner {
  public:
-  explicit tree_planner(const save_tree_options& options) : options_(options) {}
+  explicit tree_planner(const tree_options& options) : options_(options) {}
 
   result<tree_plan> run(const leaves_to_plan& of) {
     ZARRPOINT_CHECK(check_options());
@@ -634,9 +625,9 @@ class tree_planner {
       ZARRPOINT_CHECK(check_neighbours(last, item.told));
       last = &item.told;
     }
-    ZARRPOINT_CHECK(check_names(plan_, options_.ocdbt));
-    if (options_.rich_types) ZARRPOINT_CHECK(check_containers(plan_, *options_.rich_types));
-    for (const auto& [name, how] : options_.shardings)
+    ZARRPOINT_CHECK(check_names(plan_, options_.as.ocdbt));
+    if (options_.as.rich_types) ZARRPOINT_CHECK(check_containers(plan_, *options_.as.rich_types));
+    for (const auto& [name, how] : options_.as.shardings)
       if (!used_.contains(name))
         return bad_tree("a sharding is given for " + v0::detail::in_quotes(name) +
                         ", which is not an array of the tree");
@@ -663,11 +654,11 @@ class tree_planner {
   }
 
   result<void> check_options() {
-    if (options_.zarr_format != 2 && options_.zarr_format != 3)
-      return bad_tree("zarr_format " + std::to_string(options_.zarr_format) +
+    if (options_.how.zarr_format != 2 && options_.how.zarr_format != 3)
+      return bad_tree("zarr_format " + std::to_string(options_.how.zarr_format) +
                       " is neither 2 nor 3");
-    ZARRPOINT_CHECK(check_metadata(options_));
-    for (const auto& [name, how] : options_.shardings)
+    ZARRPOINT_CHECK(check_metadata(options_.as));
+    for (const auto& [name, how] : options_.as.shardings)
       if (!shardings_.emplace(name, &how).second)
         return bad_tree("two shardings are given for " + v0::detail::in_quotes(name));
     return {};
@@ -682,7 +673,7 @@ class tree_planner {
     item.told.is_skipped = of.is_empty;
     item.source = source;
     ZARRPOINT_CHECK(check_path(item.told));
-    if (of.is_empty && of.value_type == "NamedTuple" && !options_.rich_types)
+    if (of.is_empty && of.value_type == "NamedTuple" && !options_.as.rich_types)
       return bad_tree("the leaf " + v0::detail::in_quotes(item.told.name) +
                       " is an empty named tuple, which Orbax keeps with rich types only");
     if (of.is_empty) {
@@ -703,7 +694,7 @@ class tree_planner {
     tensor_spec spec = of.spec;
     item.random_key = of.random_key;
     if (const dtype* cast =
-            v0::detail::last_set(options_.rules, item.told.name, &leaf_rule::cast)) {
+            v0::detail::last_set(options_.how.rules, item.told.name, &leaf_rule::cast)) {
       ZARRPOINT_CHECK(v0::detail::check_cast(spec.type, *cast));
       spec.type = *cast;
     }
@@ -711,13 +702,14 @@ class tree_planner {
       return error{errc::unsupported, "TensorStore, which Orbax reads with, has no arrays of " +
                                           std::string(to_string(spec.type))};
     ZARRPOINT_TRY(of_device, find_sharding(item.told.name, spec.shape));
-    ZARRPOINT_TRY(type, array_type(of, spec, shardings_.contains(item.told.name), options_.arrays));
+    ZARRPOINT_TRY(type,
+                  array_type(of, spec, shardings_.contains(item.told.name), options_.as.arrays));
     item.told.value_type = std::move(type);
     if (!item.random_key.empty() &&
         (spec.type != dtype_kind::uint32 || item.told.value_type != "jax.Array"))
       return bad_tree("the data of a key of jax.random are a jax.Array of uint32");
     std::optional<dims> local = largest_chunk(of_device, unit, spec.shape);
-    if (options_.zarr_format == 2 && !unit.empty() && !of_device)
+    if (options_.how.zarr_format == 2 && !unit.empty() && !of_device)
       local = part_of_v2({spec.type, *local}, unit);
     ZARRPOINT_TRY(metadata, plan_array(item.told.name, spec, local ? &*local : nullptr));
     ZARRPOINT_CHECK(check_units(metadata.chunk_shape, unit));
@@ -739,15 +731,16 @@ class tree_planner {
   /// How Zarr keeps an array of `spec`. `local`, if not null, is what one device had of it.
   result<array_metadata> plan_array(std::string_view name, const tensor_spec& spec,
                                     const dims* local) {
-    if (const leaf_layout* const given = v0::detail::layout_of(options_.layouts, name))
-      return v0::detail::copied_layout(*given, spec, options_.zarr_format);
-    v0::save_options as{.zarr_format = options_.zarr_format};
+    if (const leaf_layout* const given = v0::detail::layout_of(options_.how.layouts, name))
+      return v0::detail::copied_layout(*given, spec, options_.how.zarr_format);
+    v0::save_options as{.zarr_format = options_.how.zarr_format};
     as.rules.push_back({.codecs = zstd_codecs()});
-    if (local != nullptr && options_.zarr_format == 3) as.rules.push_back({.shard_shape = *local});
-    as.rules.insert(as.rules.end(), options_.rules.begin(), options_.rules.end());
-    if (options_.zarr_format == 3) {
+    if (local != nullptr && options_.how.zarr_format == 3)
+      as.rules.push_back({.shard_shape = *local});
+    as.rules.insert(as.rules.end(), options_.how.rules.begin(), options_.how.rules.end());
+    if (options_.how.zarr_format == 3) {
       // As in Orbax it is the size of what is stored and of what is read.
-      const v0::save_options given{.rules = options_.rules};  // `own` leads into it
+      const v0::save_options given{.rules = options_.how.rules};  // `own` leads into it
       const v0::detail::layout_rules own = v0::detail::layout_rules_of(name, given);
       if (own.chunk_byte_size != nullptr && own.chunk_shape == nullptr &&
           own.shard_shape == nullptr) {
@@ -758,15 +751,15 @@ class tree_planner {
         for (leaf_rule& rule : as.rules) rule.chunk_byte_size.reset();
       }
     }
-    if (options_.zarr_format == 2) {
+    if (options_.how.zarr_format == 2) {
       for (leaf_rule& rule : as.rules) {
         rule.chunk_shape.reset();
         rule.chunk_byte_size.reset();
       }
     }
     ZARRPOINT_TRY(layout, v0::detail::plan_layout(name, spec, as));
-    if (options_.zarr_format == 2) {
-      ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options_.rules));
+    if (options_.how.zarr_format == 2) {
+      ZARRPOINT_TRY(chunk, chunk_of_v2(name, spec, local, options_.how.rules));
       ZARRPOINT_CHECK(byte_count(chunk, spec.type.size()).transform([](std::size_t) {}));
       layout.metadata.chunk_shape = chunk;
       // TensorStore knows no other for some types.
@@ -801,14 +794,14 @@ class tree_planner {
     return std::optional(boxes.front().shape);
   }
 
-  const save_tree_options& options_;
+  const tree_options& options_;
   tree_plan plan_;
   std::map<std::string_view, const sharding*> shardings_;
   std::set<std::string_view> used_;
 };
 
 ZARRPOINT_INLINE result<tree_plan> plan_tree(const leaves_to_plan& of,
-                                             const save_tree_options& options) {
+                                             const tree_options& options) {
   return tree_planner(options).run(of);
 }
 
@@ -847,7 +840,7 @@ ZARRPOINT_INLINE node array_of(const dims& shape) {
   return out;
 }
 
-ZARRPOINT_INLINE std::string tree_record(const tree_plan& plan, const save_tree_options& options) {
+ZARRPOINT_INLINE std::string tree_record(const tree_plan& plan, const tree_options& options) {
   node::object leaves;
   for (const planned_item& item : plan.items) {
     node::array keys;
@@ -858,12 +851,12 @@ ZARRPOINT_INLINE std::string tree_record(const tree_plan& plan, const save_tree_
                                                     {"value_metadata", value_entry(item, plan)}}});
   }
   node::object out{{"tree_metadata", std::move(leaves)},
-                   {"use_ocdbt", options.ocdbt},
-                   {"use_zarr3", options.zarr_format == 3},
+                   {"use_ocdbt", options.as.ocdbt},
+                   {"use_zarr3", options.how.zarr_format == 3},
                    {"store_array_data_equal_to_fill_value", true},
-                   {"custom_metadata", options.custom_metadata}};
-  if (options.rich_types)
-    out.push_back({"value_metadata_tree", rich_text(plan, *options.rich_types)});
+                   {"custom_metadata", options.as.custom_metadata}};
+  if (options.as.rich_types)
+    out.push_back({"value_metadata_tree", rich_text(plan, *options.as.rich_types)});
   return dump_json(node(std::move(out)));
 }
 

@@ -16,6 +16,7 @@
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
+#include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_writer.hpp>
@@ -115,15 +116,15 @@ ZARRPOINT_INLINE void add_json(std::string path, const node& value, std::vector<
   to.push_back({std::move(path), {bytes.begin(), bytes.end()}});
 }
 
-ZARRPOINT_INLINE result<void> check_extras(const save_tree_options& options) {
-  const extra_items& extras = options.extras;
+ZARRPOINT_INLINE result<void> check_extras(const format& as) {
+  const extra_items& extras = as.extras;
   const bool has_keys = !extras.jax_keys.empty() || !extras.numpy_states.empty();
   if (extras.json.empty() && !has_keys) return {};
-  if (options.item.empty())
+  if (as.item.empty())
     return bad_tree("items beside the tree need a step, or an item that the tree is");
-  if (has_keys && options.handler == tree_handler::v1)
+  if (has_keys && as.handler == tree_handler::v1)
     return bad_tree("Orbax's v1 API has no items of random keys: save them as leaves of the tree");
-  std::set<std::string_view> names{options.item};
+  std::set<std::string_view> names{as.item};
   const auto check = [&](const std::string& name) -> result<void> {
     ZARRPOINT_CHECK(check_item_name(name));
     if (names.insert(name).second) return {};
@@ -148,12 +149,12 @@ ZARRPOINT_INLINE result<void> check_extras(const save_tree_options& options) {
   return {};
 }
 
-ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const save_tree_options& options) {
-  ZARRPOINT_CHECK(check_extras(options));
+ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const format& as) {
+  ZARRPOINT_CHECK(check_extras(as));
   std::vector<extra_file> out;
-  const char* const json_file = options.handler == tree_handler::v1 ? "/data.json" : "/metadata";
-  for (const auto& [name, value] : options.extras.json) add_json(name + json_file, value, out);
-  for (const auto& [name, key] : options.extras.jax_keys) {
+  const char* const json_file = as.handler == tree_handler::v1 ? "/data.json" : "/metadata";
+  for (const auto& [name, value] : as.extras.json) add_json(name + json_file, value, out);
+  for (const auto& [name, key] : as.extras.jax_keys) {
     const std::string above = name + "/jax_random_key";
     small_tree tree(above, out);
     const dims shape =
@@ -162,7 +163,7 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const save_tree_opt
     tree.finish();
     add_json(above + "_metadata/metadata", node::object{{"typed", key.is_typed}}, out);
   }
-  for (const auto& [name, state] : options.extras.numpy_states) {
+  for (const auto& [name, state] : as.extras.numpy_states) {
     const std::string above = name + "/np_random_key";
     small_tree tree(above, out);
     tree.add_text("0", "MT19937");
@@ -176,18 +177,18 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const save_tree_opt
   return out;
 }
 
-ZARRPOINT_INLINE std::vector<extra_handler> extra_handlers(const save_tree_options& options) {
+ZARRPOINT_INLINE std::vector<extra_handler> extra_handlers(const format& as) {
   const std::string module = "orbax.checkpoint._src.handlers.";
   std::vector<extra_handler> out;
-  out.reserve(options.extras.json.size());
-  for (const auto& [name, value] : options.extras.json)
+  out.reserve(as.extras.json.size());
+  for (const auto& [name, value] : as.extras.json)
     out.push_back(
-        {name, options.handler == tree_handler::v1
+        {name, as.handler == tree_handler::v1
                    ? "orbax.checkpoint.experimental.v1._src.handlers.json_handler.JsonHandler"
                    : module + "json_checkpoint_handler.JsonCheckpointHandler"});
-  for (const auto& [name, key] : options.extras.jax_keys)
+  for (const auto& [name, key] : as.extras.jax_keys)
     out.push_back({name, module + "random_key_checkpoint_handler.JaxRandomKeyCheckpointHandler"});
-  for (const auto& [name, state] : options.extras.numpy_states)
+  for (const auto& [name, state] : as.extras.numpy_states)
     out.push_back({name, module + "random_key_checkpoint_handler.NumpyRandomKeyCheckpointHandler"});
   return out;
 }
@@ -221,14 +222,14 @@ ZARRPOINT_INLINE std::uint64_t nanoseconds_now() {
 }
 
 /// The options with what they leave unsaid.
-ZARRPOINT_INLINE save_tree_options with_item(save_tree_options options) {
-  if (!options.item.empty()) return options;
-  if (options.handler == tree_handler::v1) {
-    options.item = "state";
-  } else if (options.step) {
-    options.item = "default";
+ZARRPOINT_INLINE format with_item(format as) {
+  if (!as.item.empty()) return as;
+  if (as.handler == tree_handler::v1) {
+    as.item = "state";
+  } else if (as.step) {
+    as.item = "default";
   }
-  return options;
+  return as;
 }
 
 /// A file of the tree; none where the text is empty.
@@ -248,7 +249,7 @@ ZARRPOINT_INLINE result<v0::detail::own_look> tree_rules::look(const any_store& 
   const stored_place at{root, store_key::root()};
   ZARRPOINT_TRY(is_tree, holds_tree(at));
   ZARRPOINT_TRY(is_step, holds(at, "_CHECKPOINT_METADATA"));
-  const bool is_item = !options_.item.empty();
+  const bool is_item = !as_.item.empty();
   if (is_tree) return v0::detail::own_look{!is_item, "a tree of Orbax, not a step"};
   if (is_step) return v0::detail::own_look{is_item, "a step of Orbax with items, not a tree"};
   return v0::detail::own_look{};
@@ -257,9 +258,9 @@ ZARRPOINT_INLINE result<v0::detail::own_look> tree_rules::look(const any_store& 
 ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> tree_rules::paths_of(
     const any_store& root) const {
   std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"};
-  for (extra_handler& extra : extra_handlers(options_)) out.push_back(std::move(extra.item));
-  const std::string above = options_.item.empty() ? "" : options_.item + '/';
-  ZARRPOINT_TRY(key, options_.item.empty() ? store_key::root() : store_key::parse(options_.item));
+  for (extra_handler& extra : extra_handlers(as_)) out.push_back(std::move(extra.item));
+  const std::string above = as_.item.empty() ? "" : as_.item + '/';
+  ZARRPOINT_TRY(key, as_.item.empty() ? store_key::root() : store_key::parse(as_.item));
   ZARRPOINT_TRY(children, root.list(key));
   for (const list_entry& child : children)
     if (is_own_name(child.name)) out.push_back(above + child.name);
@@ -282,22 +283,20 @@ ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> tree_rules::pat
 }
 
 ZARRPOINT_INLINE save_format::save_format(const v0::detail::save_group& group,
-                                          const location& where, const tree_part& mine,
-                                          const save_tree_options& options,
-                                          std::shared_ptr<staged_tree> staged)
+                                          const location& where, tree_part mine,
+                                          tree_options options)
     : group_(group),
       target_(where),
-      given_(mine),
-      options_(with_item(options)),
-      early_(std::move(staged)) {}
+      given_(std::move(mine)),
+      options_{std::move(options.how), with_item(std::move(options.as))} {}
 
 ZARRPOINT_INLINE result<void> save_format::find_target() {
-  ZARRPOINT_TRY(target,
-                v0::detail::location_access::to_write(target_, options_.sync, group_.how.stores));
+  ZARRPOINT_TRY(
+      target, v0::detail::location_access::to_write(target_, options_.how.sync, group_.how.stores));
   if (v0::detail::location_access::is_path(target_) && target.key.is_root())
     return error{errc::unsupported, "Orbax opens directories only, not files"};
-  if (options_.step) {
-    ZARRPOINT_TRY(key, target.key.child(std::to_string(*options_.step)));
+  if (options_.as.step) {
+    ZARRPOINT_TRY(key, target.key.child(std::to_string(*options_.as.step)));
     target.key = std::move(key);
   }
   target_ = location(target.store, target.key);
@@ -308,16 +307,17 @@ ZARRPOINT_INLINE result<void> save_format::find_target() {
 /// The rest only rank 0 uses, or each for itself.
 ZARRPOINT_INLINE std::string save_format::plan_kind() const {
   v0::detail::wire_writer to;
-  to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.zarr_format)));
-  to.flag(options_.ocdbt);
-  to.text(options_.item);
-  to.number(static_cast<std::uint64_t>(options_.arrays));
-  to.bytes(encode_containers(options_.rich_types));
+  to.number(static_cast<std::uint64_t>(static_cast<std::uint32_t>(options_.how.zarr_format)));
+  to.flag(options_.as.ocdbt);
+  to.text(options_.as.item);
+  to.number(static_cast<std::uint64_t>(options_.as.arrays));
+  to.bytes(encode_containers(options_.as.rich_types));
   return std::string(as_text(std::move(to).take()));
 }
 
 ZARRPOINT_INLINE result<void> save_format::prepare() {
-  shared_ = (options_.step ? std::to_string(*options_.step) : std::string("no")) + plan_kind();
+  shared_ =
+      (options_.as.step ? std::to_string(*options_.as.step) : std::string("no")) + plan_kind();
   return {};
 }
 
@@ -354,9 +354,8 @@ ZARRPOINT_INLINE cell_write source_of(const leaf& value, const box& part,
       return staged{early->in_host->view, {}};
     };
   } else {
+    out.reads_once = true;
     out.source = [early](const context&) -> result<std::unique_ptr<element_source>> {
-      if (early->on_device == nullptr)
-        return error{errc::resource_limit, "its copy on the device was read, and is not there"};
       return std::move(early->on_device);
     };
   }
@@ -365,8 +364,8 @@ ZARRPOINT_INLINE cell_write source_of(const leaf& value, const box& part,
 
 ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
   staged_tree own;
-  if (early_ != nullptr) {
-    own = std::move(*early_);
+  if (early != nullptr) {
+    own = std::move(*early);
   } else {
     ZARRPOINT_TRY(described, describe_items(given_.leaves));
     own.described = std::move(described);
@@ -374,9 +373,9 @@ ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
   mine_ = std::move(own.described.leaves);
   report_.pin_seconds = own.early.pin_seconds;
   early_warnings_ = std::move(own.early.warnings);
-  for (const auto& [name, path] : options_.paths)
+  for (const auto& [name, path] : options_.as.paths)
     if (!paths_.emplace(name, &path).second)
-      return bad_tree("save_tree_options::paths has two paths for " + v0::detail::in_quotes(name));
+      return bad_tree("orbax::format::paths has two paths for " + v0::detail::in_quotes(name));
   std::set<std::string> names;
   for (std::size_t i = 0; i < mine_.size(); ++i) {
     if (!names.insert(mine_[i].name()).second)
@@ -440,13 +439,13 @@ ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<mess
 }
 
 ZARRPOINT_INLINE result<void> save_format::check_paths(const shared_tree& shared) const {
-  if (options_.paths.empty()) return {};
+  if (options_.as.paths.empty()) return {};
   std::set<std::string> keys;
   for (const described_leaf& leaf : shared.leaves)
     if (leaf.shard_key) keys.insert(*leaf.shard_key);
-  for (const auto& [name, path] : options_.paths)
+  for (const auto& [name, path] : options_.as.paths)
     if (!keys.contains(name))
-      return bad_tree("save_tree_options::paths has a path for " + v0::detail::in_quotes(name) +
+      return bad_tree("orbax::format::paths has a path for " + v0::detail::in_quotes(name) +
                       ", and no process has a shard of that key");
   return {};
 }
@@ -485,8 +484,8 @@ ZARRPOINT_INLINE result<void> save_format::open_place() {
 ZARRPOINT_INLINE result<void> save_format::look() {
   const auto begin_time = about_.begin_time;
   about_ = {};
-  if (options_.item.empty()) {
-    about_.item_handlers = std::string(handler_name(options_.handler));
+  if (options_.as.item.empty()) {
+    about_.item_handlers = std::string(handler_name(options_.as.handler));
   } else {
     ZARRPOINT_TRY(target, v0::detail::location_access::to_write(target_));
     ZARRPOINT_TRY(key, target.key.child("_CHECKPOINT_METADATA"));
@@ -496,13 +495,13 @@ ZARRPOINT_INLINE result<void> save_format::look() {
       about_ = std::move(facts);
     }
     if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
-    about_.item_handlers.set(options_.item, std::string(handler_name(options_.handler)));
-    for (extra_handler& extra : extra_handlers(options_))
+    about_.item_handlers.set(options_.as.item, std::string(handler_name(options_.as.handler)));
+    for (extra_handler& extra : extra_handlers(options_.as))
       about_.item_handlers.set(extra.item, std::move(extra.handler));
     for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
       if (one->if_object() == nullptr) *one = node();
   }
-  if (!options_.step_metadata.is_null()) about_.custom_metadata = options_.step_metadata;
+  if (!options_.as.step_metadata.is_null()) about_.custom_metadata = options_.as.step_metadata;
   if (!about_.begin_time) about_.begin_time = begin_time ? begin_time : nanoseconds_now();
   return {};
 }
@@ -556,8 +555,8 @@ ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
         const std::string text = from.text();
         if (from.failed()) return wrong;
         ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
-        auto parsed = options_.zarr_format == 2 ? parse_array_v2(document, nullptr)
-                                                : parse_array_v3(document);
+        auto parsed = options_.how.zarr_format == 2 ? parse_array_v2(document, nullptr)
+                                                    : parse_array_v3(document);
         if (!parsed) return std::move(parsed).failure().at(mine_[place].name());
         made.metadata = *std::move(parsed);
       }
@@ -594,7 +593,7 @@ ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const voi
   plan_ = last.plan;
   ZARRPOINT_CHECK(take_part(last.part));
   if (!is_root()) return {};
-  ZARRPOINT_CHECK(check_metadata(options_));
+  ZARRPOINT_CHECK(check_metadata(options_.as));
   return open_place();
 }
 
@@ -608,8 +607,8 @@ ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/
 }
 
 ZARRPOINT_INLINE result<any_store> save_format::item() const {
-  if (options_.item.empty()) return place_.store();
-  ZARRPOINT_TRY(key, store_key::parse(options_.item));
+  if (options_.as.item.empty()) return place_.store();
+  ZARRPOINT_TRY(key, store_key::parse(options_.as.item));
   return any_store(prefix_store(place_.store(), std::move(key)));
 }
 
@@ -617,9 +616,9 @@ ZARRPOINT_INLINE result<message> save_format::write() {
   ZARRPOINT_TRY(item, this->item());
   const int rank = group_.ranks.rank();
   ZARRPOINT_CHECK(put_text(item, "array_metadatas/process_" + std::to_string(rank), record_));
-  if (!options_.ocdbt || (!is_root() && writes_.arrays.empty())) return write_arrays(item);
+  if (!options_.as.ocdbt || (!is_root() && writes_.arrays.empty())) return write_arrays(item);
   ZARRPOINT_TRY(own, database_of(rank));
-  ZARRPOINT_TRY(database, ocdbt_writer::open(item, own, options_.database));
+  ZARRPOINT_TRY(database, ocdbt_writer::open(item, own, options_.as.database));
   ZARRPOINT_TRY(receipt, write_arrays(database));
   ZARRPOINT_CHECK(database.commit());
   return std::move(receipt);
@@ -636,7 +635,7 @@ ZARRPOINT_INLINE result<message> save_format::write_arrays(const any_store& to) 
           leaf_record record;
           ZARRPOINT_TRY(document, v0::detail::array_document(all[i].metadata()));
           record.metadata = std::move(document);
-          return v0::detail::put_array_document(to, *all[i].key, record, options_.zarr_format);
+          return v0::detail::put_array_document(to, *all[i].key, record, options_.how.zarr_format);
         },
         {.stop = how.stop}));
   }
@@ -707,16 +706,16 @@ ZARRPOINT_INLINE result<void> save_format::put_records() {
   ZARRPOINT_CHECK(put_text(item, "_strings.json", text_record(plan_->plan)));
   ZARRPOINT_CHECK(put_text(item, "_sharding", plan_->plan.shardings));
   ZARRPOINT_CHECK(put_text(item, "_METADATA", tree_record(plan_->plan, options_)));
-  if (!options_.item.empty())
-    ZARRPOINT_CHECK(put_text(item, "commit_success.txt", done + '/' + options_.item));
-  ZARRPOINT_TRY(extras, extra_files(options_));
+  if (!options_.as.item.empty())
+    ZARRPOINT_CHECK(put_text(item, "commit_success.txt", done + '/' + options_.as.item));
+  ZARRPOINT_TRY(extras, extra_files(options_.as));
   for (const extra_file& extra : extras) {
     ZARRPOINT_TRY(key, store_key::parse(extra.path));
     ZARRPOINT_CHECK(step.put(key, extra.bytes));
   }
-  for (const extra_handler& extra : extra_handlers(options_))
+  for (const extra_handler& extra : extra_handlers(options_.as))
     ZARRPOINT_CHECK(put_text(step, extra.item + "/commit_success.txt", done + '/' + extra.item));
-  if (options_.handler == tree_handler::v1) {
+  if (options_.as.handler == tree_handler::v1) {
     ZARRPOINT_TRY(mark, store_key::parse("orbax.checkpoint"));
     ZARRPOINT_CHECK(step.put(mark, {}));
   }
@@ -726,16 +725,16 @@ ZARRPOINT_INLINE result<void> save_format::put_records() {
 }
 
 ZARRPOINT_INLINE std::vector<std::string> save_format::taken_paths() const {
-  const std::string above = options_.item.empty() ? "" : options_.item + '/';
+  const std::string above = options_.as.item.empty() ? "" : options_.as.item + '/';
   std::vector<std::string> out{"_CHECKPOINT_METADATA", "commit_success.txt", "orbax.checkpoint"};
-  for (extra_handler& extra : extra_handlers(options_)) out.push_back(std::move(extra.item));
+  for (extra_handler& extra : extra_handlers(options_.as)) out.push_back(std::move(extra.item));
   for (const char* name : {"_METADATA", "_sharding", "_strings.json", "array_metadatas",
                            "commit_success.txt", "manifest.ocdbt", "d", "checkpoint"})
     out.push_back(above + name);
   for (int process = 0; process < group_.ranks.size(); ++process)
     out.push_back(above + "ocdbt.process_" + std::to_string(process));
   for (const v0::detail::planned_leaf& array : plan_->plan.arrays)
-    if (!options_.ocdbt && !array.key->is_root())
+    if (!options_.as.ocdbt && !array.key->is_root())
       out.push_back(above + std::string(array.key->str()));
   v0::detail::sort_names(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -745,7 +744,7 @@ ZARRPOINT_INLINE std::vector<std::string> save_format::taken_paths() const {
 ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receipts,
                                                      v0::detail::commit_outcome& commit) {
   ZARRPOINT_CHECK(read_receipts(receipts));
-  if (options_.ocdbt) {
+  if (options_.as.ocdbt) {
     // As Orbax: what a process wrote is a database of its own, and the tree's refers to its files.
     std::vector<store_key> databases;
     for (int rank = 0; rank < group_.ranks.size(); ++rank) {
@@ -754,48 +753,18 @@ ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receip
       databases.push_back(std::move(key));
     }
     ZARRPOINT_TRY(item, this->item());
-    ZARRPOINT_CHECK(ocdbt_merge(item, store_key::root(), databases, options_.database)
+    ZARRPOINT_CHECK(ocdbt_merge(item, store_key::root(), databases, options_.as.database)
                         .transform([](const auto&) {}));
   }
   // Writing takes long: another group may have published an item of this step meanwhile.
-  if (options_.overwrite) ZARRPOINT_CHECK(look());
+  if (options_.how.overwrite) ZARRPOINT_CHECK(look());
   ZARRPOINT_CHECK(put_records());
   ZARRPOINT_CHECK(place_.publish([&] { return taken_paths(); }, commit, report_));
-  v0::detail::wire_writer to;
-  to.number(report_.leaves.size());
-  for (const leaf_report& leaf : report_.leaves) {
-    to.text(leaf.name);
-    to.type(leaf.stored.type);
-    to.shape(leaf.stored.shape);
-    to.number(leaf.bytes);
-    to.number(leaf.stored_bytes);
-  }
-  to.bytes(v0::detail::encode_lists({&report_.kept, &report_.warnings}));
-  return std::move(to).take();
+  return v0::detail::encode_report(report_);
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
-  v0::detail::wire_reader from(told);
-  for (std::size_t n = from.count(5); n > 0 && !from.failed(); --n) {
-    leaf_report& leaf = report_.leaves.emplace_back();
-    leaf.name = from.text();
-    leaf.stored.type = from.type();
-    leaf.stored.shape = from.shape();
-    leaf.bytes = from.number();
-    leaf.stored_bytes = from.number();
-    report_.bytes += leaf.bytes;
-    report_.stored_bytes += leaf.stored_bytes;
-  }
-  const bytes_view lists = from.bytes();
-  ZARRPOINT_CHECK(from.finish());
-  return v0::detail::decode_lists(lists, {&report_.kept, &report_.warnings});
-}
-
-ZARRPOINT_INLINE save_report save_format::report(const v0::detail::save_times& times) {
-  report_.plan_reused = times.plan_reused;
-  report_.blocked_seconds = times.blocked_seconds;
-  report_.seconds = times.seconds;
-  return std::move(report_);
+  return v0::detail::decode_report(told, report_);
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
@@ -806,14 +775,34 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
-/// A save that has not begun.
-ZARRPOINT_INLINE std::shared_ptr<save_operation> make_save(
-    const location& where, v0::detail::save_group group, const tree_part& mine,
-    const save_tree_options& options, const std::shared_ptr<staged_tree>& staged = nullptr) {
-  group.name = where.name();
-  group.action = "save the Orbax checkpoint";
-  group.plans = options.plans.get();
-  return v0::detail::make_counted<save_operation>(std::move(group), where, mine, options, staged);
+/// A save that has not begun. `staged`: what was copied before, or null.
+ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
+    const location& where, const any_communicator& ranks, const tree_part& mine,
+    const tree_options& options, const context& how,
+    const std::shared_ptr<staged_tree>& staged = nullptr) {
+  return guarded([&] {
+    return v0::detail::collective_save::make(
+        {.ranks = ranks,
+         .how = how,
+         .name = where.name(),
+         .action = "save the Orbax checkpoint",
+         .plans = options.how.plans.get()},
+        [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
+          auto out = v0::detail::make_counted<save_format>(of, where, mine, options);
+          out->early = staged;
+          return std::shared_ptr<v0::detail::save_format>(std::move(out));
+        });
+  });
+}
+
+/// The same with the options of a caller.
+ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
+    const location& where, const any_communicator& ranks, const tree_part& mine,
+    const save_options& options, const context& how) {
+  return guarded([&]() -> result<std::shared_ptr<v0::detail::collective_save>> {
+    ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
+    return make_save(where, ranks, mine, tree_options{options, std::move(as)}, how);
+  });
 }
 
 /// Copies what the caller may change or free when `save_async` has returned.
@@ -840,42 +829,102 @@ ZARRPOINT_INLINE result<void> stage_tree(std::span<const tree_item> items, bool 
 ZARRPOINT_INLINE result<save_report> save(const location& where, const any_communicator& ranks,
                                           std::span<const sharded_tensor> shards,
                                           std::span<const tree_item> leaves,
-                                          const save_tree_options& options, const context& how) {
-  return detail::make_save(where, {ranks, how}, {shards, leaves}, options)->run();
+                                          const save_options& options, const context& how) {
+  return v0::detail::run_save(ranks,
+                              detail::make_save(where, ranks, {shards, leaves}, options, how));
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where, std::span<const tree_item> items,
-                                          const save_tree_options& options, const context& how) {
+                                          const save_options& options, const context& how) {
   return save(where, any_communicator(), {}, items, options, how);
 }
 
 ZARRPOINT_INLINE result<save_report> save(const location& where,
                                           std::initializer_list<tree_item> items,
-                                          const save_tree_options& options, const context& how) {
+                                          const save_options& options, const context& how) {
   return save(where, std::span<const tree_item>(items.begin(), items.size()), options, how);
 }
 
-ZARRPOINT_INLINE result<save_report> save_as(const format& /*as*/, const save_request& what) {
-  ZARRPOINT_TRY(warnings, check_options(what, "an Orbax checkpoint",
-                                        {.casts = true, .layouts = true, .empty_groups = true})
-                              .at("save " + what.where.name()));
+namespace detail {
+
+ZARRPOINT_INLINE result<std::vector<std::string>> check_options_of(const save_request& what) {
+  return check_options(what, "an Orbax checkpoint",
+                       {.casts = true, .layouts = true, .empty_groups = true});
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
+  ZARRPOINT_TRY(warnings, detail::check_options_of(what).at("save " + what.where.name()));
   std::vector<tree_item> items;
   for (const leaf& each : what.leaves) items.emplace_back(tree_path(each.name()), each);
   for (const std::string& group : what.empty_groups)
     items.emplace_back(tree_path(group), empty_value::dict);
-  save_tree_options options;
-  options.zarr_format = what.options.zarr_format;
-  options.rules = what.options.rules;
-  options.layouts = what.options.layouts;
-  options.overwrite = what.options.overwrite;
-  options.sync = what.options.sync;
-  ZARRPOINT_TRY(out, save(what.where, items, options, what.how));
+  const detail::tree_options options{what.options, as};
+  ZARRPOINT_TRY(one, detail::make_save(what.where, {}, {{}, items}, options, what.how));
+  ZARRPOINT_TRY(out, one->run());
   out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
   return std::move(out);
 }
 
+namespace detail {
+
+/// The common values of a state as items; what a hole is for lies elsewhere.
+ZARRPOINT_INLINE void add_values(const state& at, std::vector<tree_key>& path,
+                                 std::vector<tree_item>& to) {
+  const auto below = [&](tree_key step, const state& child) {
+    path.push_back(std::move(step));
+    add_values(child, path, to);
+    path.pop_back();
+  };
+  if (const state::map* members = at.if_map()) {
+    for (const auto& [key, child] : *members) below({key, false}, child);
+    if (members->empty() && !path.empty()) to.emplace_back(path, empty_value::dict);
+  } else if (const state::list* elements = at.if_list()) {
+    for (std::size_t i = 0; i < elements->size(); ++i)
+      below({std::to_string(i), true}, (*elements)[i]);
+    if (elements->empty()) to.emplace_back(path, empty_value::list);
+  } else if (const node* const value = at.if_value()) {
+    if (value->is_null()) to.emplace_back(path, empty_value::none);
+    if (const bool* truth = value->if_bool()) to.emplace_back(path, bool(*truth));
+    if (const std::string* text = value->if_string()) to.emplace_back(path, std::string(*text));
+    if (!value->is_integer()) {
+      if (value->is_number()) to.emplace_back(path, double(*value->to_double()));
+    } else if (const auto number = value->to_int64()) {
+      to.emplace_back(path, std::int64_t(*number));
+    } else {
+      to.emplace_back(path, std::uint64_t(*value->to_uint64()));
+    }
+  }
+}
+
+/// A state of many processes as a tree, with all that it is made of.
+struct tree_of_state {
+  v0::detail::prepared_state state;
+  std::vector<tree_item> items;
+};
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
+                                                   const group_save_request& what) {
+  const save_options& options = what.options.storage;
+  ZARRPOINT_TRY(warnings, detail::check_options_of({what.where, {}, {}, options, what.group.how}));
+  const auto held = v0::detail::make_counted<detail::tree_of_state>();
+  ZARRPOINT_TRY(prepared, v0::detail::prepare_without_objects(what, "an Orbax checkpoint"));
+  held->state = std::move(prepared);
+  std::vector<tree_key> path;
+  detail::add_values(held->state.common, path, held->items);
+  auto out = v0::detail::make_counted<detail::save_format>(
+      what.group, what.where, tree_part{held->state.tensors, held->items},
+      detail::tree_options{options, as});
+  out->held = held;
+  out->about_options = std::move(warnings);
+  return std::shared_ptr<v0::detail::save_format>(std::move(out));
+}
+
 ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tree_item> items,
-                                                 save_tree_options options, const context& how) {
+                                                 save_options options, const context& how) {
   auto begun = guarded([&]() -> result<pending<save_report>> {
     const auto start = std::chrono::steady_clock::now();
     const auto staged = v0::detail::make_counted<detail::staged_tree>();
@@ -883,8 +932,12 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tre
     const context kept = with_scratch(how);
     // It is planned in the background, and two of them would share the plan.
     options.plans = nullptr;
-    auto one = detail::make_save(where, {{}, kept}, {}, options, staged);
-    ZARRPOINT_CHECK(detail::stage_tree(items, options.device_copy, kept, *staged));
+    ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
+    const bool device_copy = options.device_copy;
+    ZARRPOINT_TRY(one, detail::make_save(where, {}, {},
+                                         detail::tree_options{std::move(options), std::move(as)},
+                                         kept, staged));
+    ZARRPOINT_CHECK(detail::stage_tree(items, device_copy, kept, *staged));
     const double blocked_seconds = v0::detail::seconds_since(start);
     return run_async(how.executor,
                      [one = std::move(one), blocked_seconds]() -> result<save_report> {
@@ -900,16 +953,10 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tre
 }
 
 ZARRPOINT_INLINE result<void> async_saves::schedule(const location& where, const tree_part& mine,
-                                                    const save_tree_options& options,
+                                                    const save_options& options,
                                                     finalizer when_committed) {
-  auto one = detail::make_save(where, {ranks_, how_}, mine, options);
-  ZARRPOINT_CHECK(one->begin(true));
-  queue_.add(std::move(one), std::move(when_committed));
-  return {};
-}
-
-ZARRPOINT_INLINE result<std::vector<save_report>> async_saves::finalize(bool wait) {
-  return queue_.finalize(wait);
+  return begin(detail::make_save(where, ranks_, mine, options, how_), ranks_,
+               std::move(when_committed));
 }
 
 }}}  // namespace zarrpoint::v0::orbax

@@ -10,6 +10,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
@@ -380,60 +381,95 @@ ZARRPOINT_INLINE result<file> open(std::string_view path) {
   return open(place.store, place.key);
 }
 
-ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
-                                   std::span<const named_view> tensors,
-                                   const metadata_map& metadata) {
-  std::vector<const named_view*> order;
+namespace detail {
+
+/// A tensor that is written, whose elements are there from when its turn comes until the next.
+struct tensor_to_write {
+  std::string name;
+  tensor_spec spec;
+  std::function<result<staged>()> stage;
+};
+
+/// Elements behind one another, from `first` on.
+ZARRPOINT_INLINE result<void> write_tensor(blob_writer& to, std::uint64_t first,
+                                           const host_view& view, buffer& scratch) {
+  ZARRPOINT_TRY(count, byte_count(view.spec()));
+  const bool is_packed = view.type.is_below_byte();
+  if (count == 0) return {};
+  if (is_dense(view) && !is_packed)
+    return to.write(first, {view.data, static_cast<std::size_t>(count)});
+  if (scratch.empty()) {
+    ZARRPOINT_TRY(made, buffer::allocate(block_bytes));
+    scratch = std::move(made);
+  }
+  packer packed(view.type);
+  return for_each_block(view, 0, [&](const host_view& part, std::uint64_t offset) -> result<void> {
+    ZARRPOINT_TRY(bytes, byte_count(part.spec()));
+    copy_elements(dense_view(scratch.data(), part.spec()), part);
+    const bytes_view elements(scratch.data(), bytes);
+    if (!is_packed) return to.write(first + offset, elements);
+    const std::vector<std::byte> full = packed.add(elements);
+    ZARRPOINT_CHECK(to.write(first, full));
+    first += full.size();
+    return {};
+  });
+}
+
+/// One tensor after another: elements that are copied from a device are there of one at a time.
+ZARRPOINT_INLINE result<void> write_tensors(const any_store& store, const store_key& key,
+                                            std::span<const tensor_to_write> tensors,
+                                            const metadata_map& metadata) {
+  std::vector<const tensor_to_write*> order;
   order.reserve(tensors.size());
-  for (const named_view& each : tensors) order.push_back(&each);
-  v0::detail::sort_by(order, [](const named_view* a, const named_view* b) {
-    return a->view.type.size() > b->view.type.size();
+  for (const tensor_to_write& each : tensors) order.push_back(&each);
+  v0::detail::sort_by(order, [](const tensor_to_write* a, const tensor_to_write* b) {
+    return a->spec.type.size() > b->spec.type.size();
   });
 
   header plan{{}, metadata};
   plan.tensors.reserve(order.size());
   std::uint64_t end = 0;
-  for (const named_view* each : order) {
-    ZARRPOINT_TRY(
-        bytes, detail::stored_byte_count(each->view.spec()).at(detail::tensor_context(each->name)));
-    plan.tensors.push_back({each->name, each->view.spec(), end, bytes, {}});
+  for (const tensor_to_write* each : order) {
+    ZARRPOINT_TRY(bytes, stored_byte_count(each->spec).at(tensor_context(each->name)));
+    plan.tensors.push_back({each->name, each->spec, end, bytes, {}});
     ZARRPOINT_TRY(next, checked_add<std::uint64_t>(end, bytes));
     end = next;
   }
-  ZARRPOINT_TRY(preamble, detail::dump_header(plan).at("save " + store.describe(key)));
+  ZARRPOINT_TRY(preamble, dump_header(plan).at("save " + store.describe(key)));
 
   ZARRPOINT_TRY(writer, store.create(key));
   ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));
   ZARRPOINT_CHECK(writer->write(0, as_bytes(preamble)));
   buffer scratch;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const host_view& view = order[i]->view;
-    std::uint64_t first = preamble.size() + plan.tensors[i].offset;
-    const bool is_packed = view.type.is_below_byte();
-    if (plan.tensors[i].bytes == 0) continue;
-    if (is_dense(view) && !is_packed) {
-      ZARRPOINT_CHECK(
-          writer->write(first, {view.data, static_cast<std::size_t>(plan.tensors[i].bytes)}));
-      continue;
-    }
-    if (scratch.empty()) {
-      ZARRPOINT_TRY(made, buffer::allocate(detail::block_bytes));
-      scratch = std::move(made);
-    }
-    detail::packer packed(view.type);
-    ZARRPOINT_CHECK(detail::for_each_block(
-        view, 0, [&](const host_view& part, std::uint64_t offset) -> result<void> {
-          ZARRPOINT_TRY(bytes, byte_count(part.spec()));
-          copy_elements(dense_view(scratch.data(), part.spec()), part);
-          const bytes_view elements(scratch.data(), bytes);
-          if (!is_packed) return writer->write(first + offset, elements);
-          const std::vector<std::byte> full = packed.add(elements);
-          ZARRPOINT_CHECK(writer->write(first, full));
-          first += full.size();
-          return {};
-        }));
+    ZARRPOINT_TRY(elements, order[i]->stage().at(tensor_context(order[i]->name)));
+    if (elements.view.spec() != order[i]->spec)
+      return error{errc::invalid_argument, "it is " + to_string(elements.view.spec()) +
+                                               ", and was " + to_string(order[i]->spec) +
+                                               " when the save began"}
+          .at(tensor_context(order[i]->name));
+    ZARRPOINT_CHECK(
+        write_tensor(*writer, preamble.size() + plan.tensors[i].offset, elements.view, scratch));
   }
   return writer->finish();
+}
+
+ZARRPOINT_INLINE std::vector<tensor_to_write> views_to_write(std::span<const named_view> views) {
+  std::vector<tensor_to_write> out;
+  out.reserve(views.size());
+  for (const named_view& each : views)
+    out.push_back({each.name, each.view.spec(), [view = each.view]() -> result<staged> {
+                     return staged{view, {}};
+                   }});
+  return out;
+}
+
+}  // namespace detail
+
+ZARRPOINT_INLINE result<void> save(const any_store& store, const store_key& key,
+                                   std::span<const named_view> tensors,
+                                   const metadata_map& metadata) {
+  return detail::write_tensors(store, key, detail::views_to_write(tensors), metadata);
 }
 
 ZARRPOINT_INLINE result<void> save(std::string_view path, std::span<const named_view> tensors,
@@ -479,7 +515,7 @@ ZARRPOINT_INLINE std::string name_of_file(std::size_t file, std::size_t count) {
 
 ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
                                             std::span<const std::size_t> file_of,
-                                            const files_report& of) {
+                                            const save_report& of) {
   node::object map;
   map.reserve(plan.names.size());
   for (std::size_t i = 0; i < plan.names.size(); ++i)
@@ -529,24 +565,23 @@ ZARRPOINT_INLINE result<v0::detail::own_look> look_for_model(const any_store& ro
   return other("in one file, not one in several with an index");
 }
 
-ZARRPOINT_INLINE result<files_report> write_files(const location& where, const files_plan& plan,
-                                                  const files_options& how,
-                                                  const file_writer_function& write) {
+ZARRPOINT_INLINE result<save_report> write_files(const location& where, const files_plan& plan,
+                                                 const save_options& how,
+                                                 const file_writer_function& write) {
   const auto start = std::chrono::steady_clock::now();
-  if (how.max_file_bytes == 0)
+  if (plan.max_file_bytes == 0)
     return error{errc::invalid_argument, "files of at most 0 bytes hold no tensor"};
   if (plan.names.empty())
     return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
   ZARRPOINT_CHECK(check_names(plan));
   ZARRPOINT_TRY(at, v0::detail::location_access::to_write(where, how.sync));
-  ZARRPOINT_CHECK(v0::detail::check_replace(
-      at,
-      {where.name(), how.overwrite, "a safetensors model in several files",
-       v0::detail::directory_kind::safetensors},
-      look_for_model(v0::detail::beneath(at))));
-  const std::vector<std::size_t> file_of = divide_by_size(plan.bytes, how.max_file_bytes);
+  const v0::detail::replace_rule rule{where.name(), how.overwrite,
+                                      "a safetensors model in several files",
+                                      v0::detail::directory_kind::safetensors};
+  ZARRPOINT_CHECK(v0::detail::check_replace(at, rule, look_for_model(v0::detail::beneath(at))));
+  const std::vector<std::size_t> file_of = divide_by_size(plan.bytes, plan.max_file_bytes);
   const std::size_t count = file_of.back() + 1;
-  files_report out;
+  save_report out;
   for (const std::uint64_t each : plan.bytes) {
     ZARRPOINT_TRY(total, checked_add(out.bytes, each));
     out.bytes = total;
@@ -564,6 +599,7 @@ ZARRPOINT_INLINE result<files_report> write_files(const location& where, const f
   }
   ZARRPOINT_TRY(index, store_key::parse(files_index));
   ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(plan, file_of, out))));
+  ZARRPOINT_CHECK(v0::detail::check_still(at, rule));
   std::optional<owned_paths> owned;
   if (how.overwrite) {  // also where nothing is listed: not all that others have is a key
     std::vector<std::string> taken = out.files;
@@ -573,29 +609,35 @@ ZARRPOINT_INLINE result<files_report> write_files(const location& where, const f
     owned = {std::move(old), std::move(taken)};
   }
   ZARRPOINT_CHECK(v0::detail::publish(*staged, owned, out));
+  out.stored_bytes = out.bytes;
   out.seconds = out.blocked_seconds = v0::detail::seconds_since(start);
   return out;
 }
 
+/// Tensors in several files.
+ZARRPOINT_INLINE result<save_report> write_model(const location& where,
+                                                 std::span<const tensor_to_write> tensors,
+                                                 const save_options& options, const format& as) {
+  files_plan plan{{}, {}, as.max_file_bytes};
+  for (const tensor_to_write& each : tensors) {
+    ZARRPOINT_TRY(bytes, stored_byte_count(each.spec).at(tensor_context(each.name)));
+    plan.names.push_back(each.name);
+    plan.bytes.push_back(bytes);
+  }
+  return write_files(
+      where, plan, options, [&](const any_store& to, const store_key& key, tensor_range of) {
+        return write_tensors(to, key, tensors.subspan(of.first, of.count), as.metadata);
+      });
+}
+
 }  // namespace detail
 
-ZARRPOINT_INLINE result<files_report> save_files(const location& where,
-                                                 std::span<const named_view> tensors,
-                                                 const files_options& how) {
-  return guarded([&]() -> result<files_report> {
-           detail::files_plan plan;
-           for (const named_view& each : tensors) {
-             ZARRPOINT_TRY(
-                 bytes,
-                 detail::stored_byte_count(each.view.spec()).at(detail::tensor_context(each.name)));
-             plan.names.push_back(each.name);
-             plan.bytes.push_back(bytes);
-           }
-           return detail::write_files(
-               where, plan, how,
-               [&](const any_store& to, const store_key& key, detail::tensor_range of) {
-                 return save(to, key, tensors.subspan(of.first, of.count), how.metadata);
-               });
+ZARRPOINT_INLINE result<save_report> save_files(const location& where,
+                                                std::span<const named_view> tensors,
+                                                const save_options& options) {
+  return guarded([&]() -> result<save_report> {
+           ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
+           return detail::write_model(where, detail::views_to_write(tensors), options, as);
          })
       .at("save " + where.name());
 }
@@ -604,37 +646,27 @@ ZARRPOINT_INLINE result<files_report> save_files(const location& where,
 
 namespace detail {
 
-/// Leaves as tensors on the host.
-struct host_tensors {
-  std::vector<named_view> views;
-  std::vector<staged> kept;  ///< what was copied from devices
-
-  result<leaf_report> add(const leaf& from, memory_resource& memory) {
-    if (from.typestr() == "string" || from.typestr() == "json")
-      return error{errc::unsupported,
-                   "a safetensors file holds tensors alone, and this is text; leave it out, or "
-                   "give it as safetensors::format::metadata"};
-    ZARRPOINT_TRY(spec, from.spec());
-    ZARRPOINT_TRY(bytes, byte_count(spec));
-    ZARRPOINT_TRY(elements, from.stage(memory));
-    views.push_back({from.name(), elements.view});
-    kept.push_back(std::move(elements));
-    return leaf_report{from.name(), std::move(spec), bytes, bytes};
-  }
-};
-
 ZARRPOINT_INLINE result<void> save_one_file(const save_request& what,
-                                            std::span<const named_view> tensors,
+                                            std::span<const tensor_to_write> tensors,
                                             const metadata_map& metadata) {
-  ZARRPOINT_TRY(
-      at, v0::detail::location_access::to_write(what.where, what.options.sync, what.how.stores));
-  const auto check = [](std::unique_ptr<blob> file) -> result<void> {
-    ZARRPOINT_CHECK(tensor_store::open(std::move(file)));
-    return {};
+  const save_options& how = what.options;
+  // What comes there while it is written is not replaced either.
+  ZARRPOINT_TRY(at, v0::detail::location_access::to_write(what.where, how.sync, what.how.stores,
+                                                          how.overwrite));
+  const auto look = [&]() -> result<v0::detail::own_look> {
+    auto file = at.store.open(at.key);
+    if (!file || *file == nullptr) return v0::detail::own_look{};  // nothing, or a directory
+    const auto own = tensor_store::open(*std::move(file));
+    if (own) return v0::detail::own_look{true};
+    return v0::detail::own_look{false, "not a safetensors file (" + own.failure().message + ")"};
   };
-  ZARRPOINT_CHECK(v0::detail::check_replace_file(
-      at, {what.where.name(), what.options.overwrite, "a safetensors file"}, check));
-  return save(at.store, at.key, tensors, metadata);
+  ZARRPOINT_CHECK(v0::detail::check_replace(at,
+                                            {.where = what.where.name(),
+                                             .overwrite = how.overwrite,
+                                             .name = "a safetensors file",
+                                             .is_file = true},
+                                            look()));
+  return write_tensors(at.store, at.key, tensors, metadata);
 }
 
 }  // namespace detail
@@ -642,35 +674,53 @@ ZARRPOINT_INLINE result<void> save_one_file(const save_request& what,
 ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
   const auto start = std::chrono::steady_clock::now();
   const std::string name = what.where.name();
-  save_report out;
-  detail::host_tensors tensors;
-  auto done = guarded([&]() -> result<void> {
+  const auto run = [&]() -> result<save_report> {
+    save_report out;
     ZARRPOINT_TRY(warnings, check_options(what, "a safetensors file", {}));
-    out.warnings = std::move(warnings);
     for (const leaf& each : what.leaves) {
-      if (what.how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
-      auto added = tensors.add(each, v0::detail::resource_of(what.how));
-      if (!added)
-        return std::move(added).failure().at("leaf " + v0::detail::in_quotes(each.name()));
-      out.bytes += added->bytes;
-      out.leaves.push_back(*std::move(added));
+      if (each.typestr() == "string" || each.typestr() == "json")
+        return error{errc::unsupported,
+                     "leaf " + v0::detail::in_quotes(each.name()) +
+                         ": a safetensors file holds tensors alone, and this is text; leave it "
+                         "out, or give it as safetensors::format::metadata"};
+      const auto described = [&]() -> result<void> {
+        ZARRPOINT_TRY(spec, each.spec());
+        ZARRPOINT_TRY(bytes, byte_count(spec));
+        out.leaves.push_back({each.name(), std::move(spec), bytes, bytes});
+        out.bytes += bytes;
+        return {};
+      };
+      ZARRPOINT_CHECK(described().at("leaf " + v0::detail::in_quotes(each.name())));
     }
-    if (!name.ends_with(".safetensors")) return {};
-    return detail::save_one_file(what, tensors.views, as.metadata);
-  });
-  if (!done) return std::move(done).failure().at("save " + name);
-  if (!name.ends_with(".safetensors")) {
-    const files_options how{as.max_file_bytes, as.metadata, what.options.overwrite,
-                            what.options.sync};
-    ZARRPOINT_TRY(at, v0::detail::location_access::to_write(what.where, how.sync, what.how.stores)
-                          .at("save " + name));
-    ZARRPOINT_TRY(files, save_files(location(at.store, at.key), tensors.views, how));
-    out.kept = std::move(files.kept);
-    out.warnings.insert(out.warnings.end(), files.warnings.begin(), files.warnings.end());
-  }
+    progress_meter meter(what.how.progress, "save", out.bytes);
+    std::vector<detail::tensor_to_write> tensors;
+    for (std::size_t i = 0; i < what.leaves.size(); ++i)
+      tensors.push_back({out.leaves[i].name, out.leaves[i].stored,
+                         [&, i, of = what.leaves[i]]() -> result<staged> {
+                           if (what.how.stop.stop_requested())
+                             return error{errc::cancelled, "stop was requested"};
+                           ZARRPOINT_TRY(elements, of.stage(v0::detail::resource_of(what.how)));
+                           meter.add(of.name(), out.leaves[i].bytes);
+                           return std::move(elements);
+                         }});
+    if (name.ends_with(".safetensors")) {
+      ZARRPOINT_CHECK(detail::save_one_file(what, tensors, as.metadata));
+    } else {
+      ZARRPOINT_TRY(at, v0::detail::location_access::to_write(what.where, what.options.sync,
+                                                              what.how.stores));
+      ZARRPOINT_TRY(files,
+                    detail::write_model(location(at.store, at.key), tensors, what.options, as));
+      out.kept = std::move(files.kept);
+      out.files = std::move(files.files);
+      out.warnings = std::move(files.warnings);
+    }
+    out.warnings.insert(out.warnings.begin(), warnings.begin(), warnings.end());
+    return out;
+  };
+  ZARRPOINT_TRY(out, guarded(run).at("save " + name));
   out.stored_bytes = out.bytes;
   out.seconds = out.blocked_seconds = v0::detail::seconds_since(start);
-  return out;
+  return std::move(out);
 }
 
 namespace detail {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/checkpoint/save/save_summary.hpp>
+#include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 
@@ -15,29 +15,15 @@
 
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
-/// How a model is divided into files.
-struct files_options {
-  /// The bytes of tensors in a file. A larger tensor has a file of its own.
-  std::uint64_t max_file_bytes = 5'000'000'000;
-  metadata_map metadata{};  ///< of each file, as `{{"format", "pt"}}`
-  /// Replace a whole model in several files: those that its index names, and the index. All else
-  /// that is in the directory stays.
-  bool overwrite = true;
-  bool sync = true;  ///< survive a power cut, as `save_options::sync`
-};
-
-/// What was written. `bytes` are those of all tensors, what the index calls `total_size`.
-struct files_report : save_summary {
-  std::vector<std::string> files{};  ///< their names in the directory, without the index
-};
-
-/// Writes a new directory of files that hold the tensors in their order, and their index. It
+/// Writes a new directory of files that hold the tensors in their order, and their index, as
+/// `safetensors::format` of the options says: `{.format = safetensors::format{.max_file_bytes =
+/// n}}`. Of the report `files` are their names, and `bytes` what the index calls `total_size`. It
 /// appears in one step, once all of it is on the disk; after an error nothing is there that was not
 /// there before. Errors: `already_exists` for what is there and is not such a model, or must not be
 /// replaced; `invalid_argument` for two tensors of one name, for none, and for files of no bytes;
 /// `io`, for a link too; those of `save`, naming the file.
-result<files_report> save_files(const location& where, std::span<const named_view> tensors,
-                                const files_options& how = {});
+result<save_report> save_files(const location& where, std::span<const named_view> tensors,
+                               const save_options& options = {});
 
 namespace detail {
 
@@ -66,12 +52,13 @@ using file_writer_function =
 struct files_plan {
   std::vector<std::string> names;
   std::vector<std::uint64_t> bytes;
+  std::uint64_t max_file_bytes = 5'000'000'000;
 };
 
 /// Divides, has each file written, and writes the index, as `save_files` says. Errors name the
 /// file; callers add the directory.
-result<files_report> write_files(const location& where, const files_plan& plan,
-                                 const files_options& how, const file_writer_function& write);
+result<save_report> write_files(const location& where, const files_plan& plan,
+                                const save_options& how, const file_writer_function& write);
 
 }  // namespace detail
 

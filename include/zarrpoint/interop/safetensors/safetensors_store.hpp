@@ -51,14 +51,15 @@ class tensor_store : public v0::detail::virtual_store {
 /// `.safetensors.index.json`. Files with parts of tensors are those of `dcp::format`.
 ///
 /// As `save_options::format`: a path that ends in `.safetensors` is one file, any other a model in
-/// several, see `files_options`. Each leaf is a tensor; texts and JSON are `unsupported`.
+/// several. Each leaf is a tensor; texts and JSON are `unsupported`.
 struct format {
   static constexpr std::string_view name = "safetensors";
   static result<claim> sniff(const place_look& at);
   static result<stored_place> open(const place_look& at, const place_use& use);
 
-  std::uint64_t max_file_bytes = 5'000'000'000;  ///< `files_options::max_file_bytes`
-  metadata_map metadata{};                       ///< of each file, as `{{"format", "pt"}}`
+  /// The bytes of tensors in a file of a model in several. A larger tensor has one of its own.
+  std::uint64_t max_file_bytes = 5'000'000'000;
+  metadata_map metadata{};  ///< of each file, as `{{"format", "pt"}}`
 };
 
 /// What `zarrpoint::save` does with `{.format = format{}}`.
