@@ -138,7 +138,7 @@ tsan() { need_packages "${clang[@]}" && preset tsan "exec array checkpoint distr
 # bodies, so that none of them lives on what another one includes.
 noexcept() {
   local syntax=(g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude)
-  printf '%s\n' distributed dcp dcp_save gguf megatron ocdbt orbax safetensors torch |
+  printf '%s\n' distributed dcp dcp_save gguf group_manager megatron ocdbt orbax safetensors torch |
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
     printf 'examples/docs/%s.cpp\n' arrays data_types distributed extend handlers hierarchy recipes stores tutorial |
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Itests/support '{}' &&

@@ -598,12 +598,16 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
     return error{errc::invalid_argument,
                  "remove " + root.describe(step_key) + ": no manager wrote it" +
                      (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
-  auto erased = root.erase_all(step_key);
+  // What publishes in one step also erases in one; elsewhere what makes it a step goes first.
+  auto erased = root.can_publish() ? root.erase_all(step_key)
+                                   : result<bool>(error{errc::unsupported, "key by key"});
   if (!erased && erased.failure().code == errc::unsupported) {
     ZARRPOINT_TRY(begun, note("begun_" + of.name));
-    ZARRPOINT_TRY(mark_key, key(of.name + '/' + detail::step_mark::file));
     ZARRPOINT_CHECK(root.put(begun, {}));
-    ZARRPOINT_CHECK(root.erase(mark_key));
+    for (const char* document : {detail::step_mark::file, "zarr.json", ".zattrs", ".zgroup"}) {
+      ZARRPOINT_TRY(document_key, key(of.name + '/' + document));
+      ZARRPOINT_CHECK(root.erase(document_key));
+    }
     ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
     erased = root.erase(begun);
   }
