@@ -9,6 +9,10 @@
 #if defined(ZARRPOINT_CLI_ZFP)
 #include <zarrpoint/zfp.hpp>
 #endif
+#if defined(ZARRPOINT_CLI_CURL)
+#include <zarrpoint/curl.hpp>
+#include <zarrpoint/s3.hpp>
+#endif
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
 #include <zarrpoint/version.hpp>
@@ -88,6 +92,9 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
 #endif
   followed_links() = scope_of(links);
   how.stores = zp::all_formats<zp::numpy::inflating_format<zp::zip_inflate>, zp::zip_inflate_scheme,
+#if defined(ZARRPOINT_CLI_CURL)
+                               zp::http_scheme, zp::https_scheme, zp::s3_scheme_by<zp::curl_access>,
+#endif
                                delta_of_all_codecs>()
                    .following(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
