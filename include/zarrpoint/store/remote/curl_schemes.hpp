@@ -15,8 +15,9 @@ struct curl_access {
   }
 };
 
-/// `http://` and `https://` by libcurl, to read: `open(url, formats<http_scheme, https_scheme>())`.
+/// `http://` by libcurl, to read: `open(url, formats<http_scheme, https_scheme>())`.
 using http_scheme = http_scheme_by<curl_access>;
+/// `https://` by libcurl, to read.
 using https_scheme = https_scheme_by<curl_access>;
 
 }}  // namespace zarrpoint::v0

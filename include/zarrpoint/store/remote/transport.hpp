@@ -22,6 +22,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+/// One line of the head of a message: `Name: value`.
 struct http_header {
   std::string name;
   std::string value;
