@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -16,10 +17,17 @@
 #include <thread>
 #include <vector>
 
+namespace s3_credentials_tests {
+
 namespace zp = zarrpoint;
 using namespace zp::detail;
 
 namespace {
+
+std::int64_t now_in_seconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
 
 /// The environment of one test: what AWS' tools read, and nothing else of it.
 class environment {
@@ -225,7 +233,7 @@ TEST_CASE("s3: keys that end are asked for ahead of time, by one thread at a tim
         --at_once;
         if (!works) return zp::error{zp::errc::unavailable, "gone"};
         return zp::aws_credentials{
-            .access_key = "A", .secret_key = "s", .expires = seconds_now() + lasts.load()};
+            .access_key = "A", .secret_key = "s", .expires = now_in_seconds() + lasts.load()};
       });
   const auto all = [&] {
     std::vector<std::thread> threads;
@@ -243,7 +251,7 @@ TEST_CASE("s3: keys that end are asked for ahead of time, by one thread at a tim
         ++asked;
         if (!works) return zp::error{zp::errc::unavailable, "gone"};
         return zp::aws_credentials{
-            .access_key = "B", .secret_key = "s", .expires = seconds_now() + 200};
+            .access_key = "B", .secret_key = "s", .expires = now_in_seconds() + 200};
       });
   CHECK(short_lived.keys(none).value().access_key == "B");
   const int before = asked;
@@ -251,3 +259,5 @@ TEST_CASE("s3: keys that end are asked for ahead of time, by one thread at a tim
   CHECK(short_lived.keys(none).value().access_key == "B");
   CHECK(asked == before + 1);
 }
+
+}  // namespace s3_credentials_tests

@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+namespace s3_publish_tests {
+
 using namespace test;
 
 namespace {
@@ -356,3 +358,5 @@ TEST_CASE("s3: a model of two writers, a reader and lost answers") {
     } while (std::next_permutation(order.begin(), order.end()));
   }
 }
+
+}  // namespace s3_publish_tests

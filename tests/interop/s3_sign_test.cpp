@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+namespace s3_sign_tests {
+
 namespace zp = zarrpoint;
 using namespace zp::detail;
 
@@ -114,3 +116,5 @@ TEST_CASE("s3: a session token is sent and signed, and keys are shown to nobody"
   CHECK(zp::to_string(by) == "AKIA****");
   CHECK(zp::to_string(zp::aws_credentials{.access_key = "short", .secret_key = ""}) == "****");
 }
+
+}  // namespace s3_sign_tests

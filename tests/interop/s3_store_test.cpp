@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+namespace s3_store_tests {
+
 using namespace test;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("s3: anonymous requests are not signed") {
   CHECK(of->signatures == 2);
   CHECK_FALSE(store.presign(key("k"), std::chrono::seconds(1)));
 }
+
+}  // namespace s3_store_tests

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+namespace s3_xml_tests {
+
 namespace zp = zarrpoint;
 using namespace zp::detail;
 
@@ -97,3 +99,5 @@ TEST_CASE("s3: a list that makes no sense is refused") {
     CHECK(read.failure().code == zp::errc::corrupt);
   }
 }
+
+}  // namespace s3_xml_tests
