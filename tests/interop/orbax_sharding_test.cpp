@@ -125,7 +125,7 @@ TEST_CASE("orbax: damaged and hostile shardings") {
   CHECK(fails("{", "\"a/b\""));
   CHECK(fails(named(R"("shape":3)"), "\"shape\""));
   CHECK(fails(named(R"("shape":[-1])"), "\"shape\""));
-  CHECK(fails(named(R"("shape":[0])"), "without devices"));
+  CHECK(fails(named(R"("shape":[0])"), "has no devices"));
   CHECK(fails(named(R"("shape":[1000000,1000000])"), "more than 131072"));
   CHECK(fails(named(R"("shape":[2])"), "\"axis_names\""));
   CHECK(fails(named(R"("shape":[2],"axis_names":["x","y"])"), "\"axis_names\""));

@@ -344,6 +344,7 @@ TEST_CASE("a safetensors file that comes while one is written is not replaced wi
   CHECK(save(path, {{"w", w}}, once).failure().code == errc::already_exists);
   // Over what is a directory, or another file, it is never written.
   fs::create_directories(dir / "d.safetensors");
+  test::write_file(dir / "d.safetensors/a.txt", "of another");
   test::write_file(dir / "t.safetensors", "a text");
   for (const char* name : {"d.safetensors", "t.safetensors"}) {
     const auto not_ours = save(dir / name, {{"w", w}}, {.format = safetensors::format{}});
