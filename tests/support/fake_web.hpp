@@ -69,6 +69,7 @@ struct server_state {
   std::vector<http_request> requests;        ///< without their views
   std::shared_ptr<still_clock> clock = std::make_shared<still_clock>();
   bool sends_etag = true;
+  bool tells_size = true;  ///< of an empty object; else as S3 does
   std::mutex mutex{};
 };
 
@@ -149,7 +150,10 @@ class server {
       const std::string size = std::to_string(of.bytes.size());
       if (first >= of.bytes.size()) {
         to.begin(416);
-        to.header("Content-Range", "bytes */" + size);
+        const std::string text = "<Error><Code>InvalidRange</Code></Error>";
+        to.header("Content-Length", std::to_string(text.size()));
+        if (state->tells_size) to.header("Content-Range", "bytes */" + size);
+        to.body(bytes(text));
         return to.finish();
       }
       to.begin(206);

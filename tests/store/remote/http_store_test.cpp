@@ -132,16 +132,32 @@ TEST_CASE("http_store: what is wrong with a first answer has a name") {
   CHECK(at.store().open(store_key::parse("a").value()).failure().code == errc::io);
 }
 
+TEST_CASE("http_store: an empty object of a server that tells no size of it") {
+  served at;
+  at.state().tells_size = false;
+  CHECK(at.open("none")->size() == 0);
+  // Another refusal of a range says nothing of the size.
+  at.state().faults = {{fault::status, 416}};
+  const auto opened = at.store().open(store_key::parse("a").value());
+  REQUIRE_FALSE(opened.has_value());
+  CHECK(opened.failure().code == errc::io);
+}
+
 TEST_CASE("http_store: redirects, to which headers go, and which end") {
   served at;
   at.state().leads = {{"/resolve/a", "https://cdn/top/a?sig=1"}, {"/resolve/d", "/resolve/d/"}};
   at.how.headers = {{"Authorization", "Bearer secret"}, {"X-Client", "me"}};
+  at.how.prepare = [](http_request& request) -> result<void> {
+    request.headers.push_back({"X-Signed", "yes"});
+    return {};
+  };
   const auto opened = at.open("a", "http://h/resolve");
   CHECK(read(*opened, 100, 900).value() == fake_web::some_bytes(1000).substr(100));
   REQUIRE(at.state().requests.size() == 3);
   CHECK(at.state().requests[2].url == "https://cdn/top/a?sig=1");
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(fake_web::header_of(at.state().requests[i], "Authorization").empty() == (i != 0));
+    CHECK(fake_web::header_of(at.state().requests[i], "X-Signed").empty() == (i != 0));
     CHECK(fake_web::header_of(at.state().requests[i], "X-Client") == "me");
   }
   // The signature ends: it is asked for anew, once.

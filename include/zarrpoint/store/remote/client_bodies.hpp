@@ -121,7 +121,14 @@ ZARRPOINT_INLINE result<http_object> object_of_answer(const http_response& answe
   http_object out;
   out.etag = answer.header("ETag");
   if (out.etag.empty()) out.last_modified = answer.header("Last-Modified");
-  if (answer.status == 416 && range && range->size == 0) return out;
+  if (answer.status == 416) {
+    // Of a range from 0 that says that there is not one byte. S3 says so in its body only.
+    const bool is_empty = range && range->size
+                              ? *range->size == 0
+                              : answer.text.find("<Code>InvalidRange</Code>") != std::string::npos;
+    if (is_empty) return out;
+    return refuse(errc::io, "the server refuses a range from the begin of the object");
+  }
   ZARRPOINT_CHECK(check_encoding(answer, name));
   if (answer.status == 206) {
     if (!range || range->first != 0 || !range->size)
@@ -310,7 +317,11 @@ ZARRPOINT_INLINE result<http_response> http_client::send(http_request request,
     std::string retry_after;
     bool is_done = false;  // whether the server may have done it
     if (!answer) {
-      if (answer.failure().code != errc::unavailable) return std::move(answer).failure();
+      const errc code = answer.failure().code;
+      // An answer that is none may be one to what was done.
+      if (how.maybe_done != nullptr && (code == errc::io || code == errc::resource_limit))
+        *how.maybe_done = true;
+      if (code != errc::unavailable) return std::move(answer).failure();
       why = std::move(answer).failure();
       is_done = true;
     } else if (detail::is_retried(answer->status)) {
@@ -335,6 +346,7 @@ ZARRPOINT_INLINE result<http_response> http_client::send(http_request request,
       if (final_url != nullptr) *final_url = request.url;
       return answer;
     }
+    if (is_done && how.maybe_done != nullptr) *how.maybe_done = true;
     if (is_done && !how.repeatable) return error{errc::outcome_unknown, std::move(why.message)};
     ZARRPOINT_CHECK(tries.wait_after(std::move(why), retry_after));
   }
@@ -392,7 +404,7 @@ ZARRPOINT_INLINE result<void> http_client::read(http_request request, const http
     if (!is_whole && (!range || range->first != first || !range->last || *range->last > last ||
                       (range->size && *range->size != of.size)))
       return tries.fail(errc::io, "the server sends another range than it was asked for");
-    if (answer->overflow)
+    if (answer->overflow || (!is_whole && answer->received > *range->last - first + 1))
       return tries.fail(errc::io, "the server sends more bytes than it was asked for");
     done += static_cast<std::size_t>(answer->received);
     if (done == into.size()) break;

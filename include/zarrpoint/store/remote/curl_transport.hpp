@@ -100,13 +100,16 @@ class curl_driver {
       set(CURLOPT_URL, request->url.c_str());
       set(CURLOPT_NOSIGNAL, 1L);
       set(CURLOPT_FOLLOWLOCATION, 0L);
+      set(CURLOPT_PATH_AS_IS, 1L);  // as it is signed, also where a key has dots in it
       set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075500
       set(CURLOPT_PROTOCOLS_STR, "http,https");
 #else
       set(CURLOPT_PROTOCOLS, static_cast<long>(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-      set(CURLOPT_HTTP_VERSION,
+      // A libcurl without HTTP/2 says no, and goes on with HTTP/1.1.
+      curl_easy_setopt(
+          easy, CURLOPT_HTTP_VERSION,
           static_cast<long>(how.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
       set(CURLOPT_USERAGENT, how.user_agent.c_str());
       if (!how.proxy.empty()) set(CURLOPT_PROXY, how.proxy == "none" ? "" : how.proxy.c_str());
@@ -177,10 +180,12 @@ class curl_driver {
     result<http_response> end(CURLcode code) {
       if (request->stop.stop_requested() && code != CURLE_OK)
         return error{errc::cancelled, "it was stopped"};
+      if (code == CURLE_OK) return receiver.finish();
+      // What is said of a proxy may have the credentials of its URL.
+      const bool is_shown = text[0] != 0 && std::string_view(text).find('@') == std::string::npos;
+      const std::string why = printable(is_shown ? text : curl_easy_strerror(code), 200);
       // A transfer that the receiver ended tells why by itself.
-      if (code == CURLE_OK || code == CURLE_WRITE_ERROR) return receiver.finish();
-      const std::string why = printable(text[0] != 0 ? text : curl_easy_strerror(code), 200);
-      if (receiver.has_head()) return receiver.finish(why);
+      if (receiver.has_head() || code == CURLE_WRITE_ERROR) return receiver.finish(why);
       return error{code_of(code), why};
     }
 

@@ -60,6 +60,9 @@ struct http_exchange {
   /// Whether it may be sent again where nobody knows if the first was done. Such an error is
   /// `outcome_unknown` else.
   bool repeatable = true;
+  /// Set where an attempt before the last, or one without an answer, may have been done. Null:
+  /// nobody asks.
+  bool* maybe_done = nullptr;
 };
 
 /// What is known of an object of a server: its size, and which one it is.

@@ -18,7 +18,8 @@ struct http_store_options {
   std::vector<http_header> headers{};
   retry_options retry{};
   unsigned redirects = 5;  ///< that are followed, one after the other
-  /// Called before each attempt of a request, such as to sign it; see `http_exchange::prepare`.
+  /// Called before each attempt of a request to the URL's own host, such as to sign it; see
+  /// `http_exchange::prepare`.
   std::function<result<void>(http_request&)> prepare{};
   /// What is read of an object when it is opened: many small ones then take one request.
   std::size_t first_bytes = std::size_t{64} << 10;

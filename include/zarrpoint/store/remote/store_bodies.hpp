@@ -206,7 +206,7 @@ class http_store::object final : public blob {
 
   result<void> read_part(std::uint64_t offset, mutable_bytes into) const {
     web_url target = known_target();
-    auto done = shared_->client.read(request_of(target, into), exchange(), object_, offset);
+    auto done = read_at(target, offset, into);
     const bool may_be_old =
         !done && (done.failure().code == errc::io || done.failure().code == errc::not_found);
     if (!may_be_old) return done;
@@ -218,7 +218,14 @@ class http_store::object final : public blob {
       const std::lock_guard lock(mutex_);
       target_ = target;
     }
-    return shared_->client.read(request_of(target, into), exchange(), object_, offset);
+    return read_at(target, offset, into);
+  }
+
+  /// What `prepare` adds is for the URL's own host alone.
+  result<void> read_at(const web_url& target, std::uint64_t offset, mutable_bytes into) const {
+    http_exchange how = exchange();
+    if (!target.same_origin(shared_->at)) how.prepare = nullptr;
+    return shared_->client.read(request_of(target, into), how, object_, offset);
   }
 
   web_url known_target() const {
