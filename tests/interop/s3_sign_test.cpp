@@ -108,6 +108,7 @@ TEST_CASE("s3: a session token is sent and signed, and keys are shown to nobody"
   zp::http_request request{.url = "https://b.s3.amazonaws.com/k"};
   zp::aws_credentials by = example;
   by.session_token = "token";
+  request.headers = {{"Accept-Encoding", "identity"}};  // which front ends change
   sign_v4(request, unsigned_payload, by, in_2013);
   CHECK(*zp::find_header(request.headers, "x-amz-security-token") == "token");
   CHECK(zp::find_header(request.headers, "Authorization")

@@ -197,8 +197,12 @@ ZARRPOINT_INLINE std::pair<std::string, std::string> signature_v4(const signed_p
                                                                   const signing_scope& scope) {
   std::vector<std::pair<std::string, std::string>> headers;
   headers.emplace_back("host", of.url.authority());
-  for (const http_header& one : of.headers)
-    headers.emplace_back(lower_case(one.name), canonical_value(one.value));
+  for (const http_header& one : of.headers) {
+    std::string name = lower_case(one.name);
+    // Front ends, such as Google's, change that one on its way.
+    if (name != "accept-encoding")
+      headers.emplace_back(std::move(name), canonical_value(one.value));
+  }
   std::stable_sort(headers.begin(), headers.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string lines, names;

@@ -51,7 +51,7 @@ inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
 /// Adds the headers `x-amz-date`, `x-amz-security-token` and `Authorization` to a request. The path
 /// of its URL is encoded once and signed as it stands; its query is `canonical_query`.
 /// `payload_hash` is that of the body in hex, or `unsigned_payload`; for S3 it is sent as
-/// `x-amz-content-sha256`, too. All headers of the request are signed.
+/// `x-amz-content-sha256`, too. All headers of the request are signed but `Accept-Encoding`.
 void sign_v4(http_request& request, std::string_view payload_hash, const aws_credentials& by,
              const signing_scope& scope);
 
