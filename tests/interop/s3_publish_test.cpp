@@ -208,8 +208,8 @@ TEST_CASE("s3: a damaged name of the current checkpoint is an error") {
   const fake_s3 of;
   save(of, 1).value();
   for (const char* text :
-       {"", "zarrpoint 1\n", "zarrpoint 1\ntree ../x/\n", "zarrpoint 2\ntree .\n",
-        "zarrpoint 1\ntree .zarrpoint/a/../../b/\n", "<html>"}) {
+       {"", "zarrpoint 1\n", "zarrpoint 1\ntree .", "zarrpoint 1\ntree ../x/\n",
+        "zarrpoint 2\ntree .\n", "zarrpoint 1\ntree .zarrpoint/a/../../b/\n", "<html>"}) {
     CAPTURE(text);
     of->objects["model.zarr/.zarrpoint/current"].bytes = text;
     const auto opened = zp::open(open_fake_s3(of));
@@ -282,6 +282,79 @@ TEST_CASE("s3: a lost answer to the last put is resolved by reading") {
       CHECK(seen(of).value() == (is_done ? 2 : 1));
     }
   }
+}
+
+TEST_CASE("s3: what is said after a lost answer is not taken for its outcome") {
+  for (const bool single : {true, false}) {
+    CAPTURE(single);
+    const fake_s3 of;
+    of->rules.conditions = !single;
+    auto how = fake_s3_options(of);
+    how.single_writer = single;
+    const auto save_it = [&](float value) {
+      return zp::save(zp::s3_store::open("s3://bucket/model.zarr", of, how).value(),
+                      {{"layers/0/w", values(value)}, {"step", value}});
+    };
+    save_it(1).value();
+    int commits = 0;
+    const auto is_commit = [](const std::string& what) {
+      return what.starts_with("PUT ") && what.ends_with("/current");
+    };
+    // It was done; the next attempt is refused.
+    of->instead = [&](const std::string& what) -> zp::http_response {
+      if (!is_commit(what) || commits++ == 0) return {};
+      return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+    };
+    of->is_lost = is_commit;
+    CHECK(save_it(2));
+    of->instead = {};
+    of->is_lost = {};
+    CHECK(seen(of).value() == 2);
+    // All answers are lost.
+    of->is_lost = is_commit;
+    CHECK(save_it(3));
+    of->is_lost = {};
+    CHECK(seen(of).value() == 3);
+    // Where `current` cannot be read, nobody knows.
+    commits = 0;
+    of->is_lost = [&](const std::string& what) { return is_commit(what) && commits++ == 0; };
+    of->instead = [&](const std::string& what) -> zp::http_response {
+      if (commits == 0 || !what.starts_with("GET ") || !what.ends_with("/current")) return {};
+      return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+    };
+    const auto unknown = save_it(4);
+    of->instead = {};
+    of->is_lost = {};
+    CHECK((single || !unknown));
+    if (!unknown) CHECK(unknown.failure().code == zp::errc::outcome_unknown);
+    CHECK(seen(of).value() == 4);
+  }
+}
+
+TEST_CASE("s3: a login that is refused is not an empty place") {
+  const fake_s3 of;
+  save(of, 1).value();
+  save(of, 2).value();
+  of->instead = [](const std::string& what) -> zp::http_response {
+    if (!what.ends_with("/current")) return {};
+    return {.status = 403, .headers = {}, .text = "<Error><Code>ExpiredToken</Code></Error>"};
+  };
+  CHECK_FALSE(seen(of));
+}
+
+TEST_CASE("s3: a first save whose place was erased leaves that of another one alone") {
+  const fake_s3 of;
+  auto slow = open_fake_s3(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  slow->store().put(key("step/zarr.json"), {}).value();
+  slow->store().put(key("zarr.json"), {}).value();
+  open_fake_s3(of).erase_all(zp::store_key::root()).value();
+  save(of, 2).value();
+  const auto done = slow->commit();
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().code == zp::errc::replaced);
+  slow.reset();
+  CHECK(seen(of).value() == 2);
+  CHECK(of->objects.contains("model.zarr/.zarrpoint/first"));
 }
 
 // Two writers and a reader, over every interleaving of their steps, with each answer of the last

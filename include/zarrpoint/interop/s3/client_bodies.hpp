@@ -10,10 +10,12 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/s3/s3_client.hpp>
 #include <zarrpoint/interop/s3/sha256.hpp>
+#include <zarrpoint/store/file/posix.hpp>
 
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <list>
 #include <map>
 #include <thread>
 
@@ -140,7 +142,8 @@ ZARRPOINT_INLINE result<std::string> s3_client::presign(std::string_view key,
                     {.region = where, .now = requests().clock().seconds()}, seconds);
 }
 
-ZARRPOINT_INLINE bool s3_client::learn_region(const http_response& answer) const {
+ZARRPOINT_INLINE bool s3_client::learn_region(const http_response& answer,
+                                              std::string_view asked) const {
   if (answer.status != 301 && answer.status != 307 && answer.status != 400 && answer.status != 403)
     return false;
   std::string named(answer.header("x-amz-bucket-region"));
@@ -149,14 +152,16 @@ ZARRPOINT_INLINE bool s3_client::learn_region(const http_response& answer) const
       !named.empty() && named.size() < 40 && std::all_of(named.begin(), named.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
       });
+  // Another thread may have learned it meanwhile.
+  if (!is_name || named == asked) return false;
   const std::lock_guard lock(state_->mutex);
-  if (!is_name || named == state_->region) return false;
   state_->region = std::move(named);
   return true;
 }
 
 ZARRPOINT_INLINE result<http_response> s3_client::send(const s3_request& what) const {
   for (int hop = 0;; ++hop) {
+    const std::string asked = region();
     web_url url = url_of(what.key);
     url.query = canonical_query(what.query);
     http_request request{.method = std::string(what.method),
@@ -165,12 +170,12 @@ ZARRPOINT_INLINE result<http_response> s3_client::send(const s3_request& what) c
                          .body = what.body,
                          .text_limit = what.text_limit};
     // All that is asked of a bucket may be asked again: conditions are looked at by reading.
-    ZARRPOINT_TRY(answer, requests().send(std::move(request), {.name = name_of(what.key),
-                                                               .budget = state_->bucket,
-                                                               .prepare = [this](http_request& of) {
-                                                                 return sign(of);
-                                                               }}));
-    if (hop == 1 || !learn_region(answer)) return std::move(answer);
+    ZARRPOINT_TRY(answer, requests().send(std::move(request),
+                                          {.name = name_of(what.key),
+                                           .budget = state_->bucket,
+                                           .prepare = [this](http_request& of) { return sign(of); },
+                                           .maybe_done = what.maybe_done}));
+    if (hop == 1 || !learn_region(answer, asked)) return std::move(answer);
   }
 }
 
@@ -182,7 +187,13 @@ ZARRPOINT_INLINE result<http_response> s3_client::demand(const s3_request& what)
 
 ZARRPOINT_INLINE result<std::optional<http_response>> s3_client::get(std::string_view key) const {
   ZARRPOINT_TRY(answer, send({.key = key, .text_limit = std::size_t{16} << 20}));
-  if (answer.status == 404 || answer.status == 403) return std::optional<http_response>();
+  if (answer.status == 404) return std::optional<http_response>();
+  if (answer.status == 403) {
+    const std::string code = parse_s3_problem(answer.text).code;
+    const bool is_login = code == "ExpiredToken" || code == "InvalidAccessKeyId" ||
+                          code == "RequestTimeTooSkewed" || code == "SignatureDoesNotMatch";
+    if (!is_login) return std::optional<http_response>();
+  }
   if (answer.status != 200 || !answer.whole()) return http_failure(answer, "GET", name_of(key));
   return std::optional(std::move(answer));
 }
@@ -210,8 +221,14 @@ ZARRPOINT_INLINE std::string checksum_text(std::uint32_t crc) {
 ZARRPOINT_INLINE bool s3_client::refuses_checksums(const http_response& answer) const {
   if (answer.status != 400 && answer.status != 501) return false;
   const std::string code = parse_s3_problem(answer.text).code;
-  if (code == "BadDigest" || code == "XAmzContentSHA256Mismatch") return false;
-  return state_->checksums.exchange(false);
+  // What has nothing to do with whether the server takes them, or says that they did their work.
+  static constexpr std::string_view others[] = {
+      "BadDigest",      "InvalidDigest",  "XAmzContentSHA256Mismatch",
+      "IncompleteBody", "RequestTimeout", "XAmzContentChecksumMismatch",
+      "ExpiredToken",   "InvalidToken",   "EntityTooLarge"};
+  if (std::find(std::begin(others), std::end(others), code) != std::end(others)) return false;
+  state_->checksums = false;
+  return true;
 }
 
 ZARRPOINT_INLINE result<void> s3_client::put(std::string_view key, std::span<const bytes_view> body,
@@ -236,26 +253,34 @@ ZARRPOINT_INLINE result<bool> s3_client::put_if(std::string_view key, std::strin
   const bytes_view bytes[] = {std::as_bytes(std::span(body))};
   std::string etag = only.etag;
   error last{errc::unavailable, "PUT " + name_of(key)};
+  const auto unknown = [](std::string why) { return error{errc::outcome_unknown, std::move(why)}; };
   for (int turn = 0; turn < 6; ++turn) {
-    s3_request request{.method = "PUT", .key = key, .body = bytes};
-    if (etag.empty()) {
-      request.headers.push_back({"If-None-Match", "*"});
-    } else {
-      request.headers.push_back({"If-Match", etag});
-    }
+    bool is_lost = false;
+    s3_request request{.method = "PUT", .key = key, .body = bytes, .maybe_done = &is_lost};
+    if (!only.is_any)
+      request.headers.push_back(etag.empty() ? http_header{"If-None-Match", "*"}
+                                             : http_header{"If-Match", etag});
     auto answer = send(request);
     if (answer && answer->status / 100 == 2) return true;
     const bool is_refused = answer && (answer->status == 412 || answer->status == 409 ||
                                        (answer->status == 404 && !etag.empty()));
-    if (answer && !is_refused) return http_failure(*answer, "PUT", name_of(key));
-    if (!answer && answer.failure().code != errc::unavailable) return std::move(answer).failure();
-    if (!answer) last = std::move(answer).failure();
+    if (answer && !is_refused && !is_lost) return http_failure(*answer, "PUT", name_of(key));
+    if (!answer && !is_lost && answer.failure().code != errc::unavailable)
+      return std::move(answer).failure();
+    if (!answer) last = answer.failure();
     // An earlier attempt may have been done, and its answer lost.
-    auto now = get(key);
-    if (!now) return error{errc::outcome_unknown, now.failure().message};
-    if (*now && (**now).text == body) return true;
-    const std::string is(*now ? (**now).header("ETag") : std::string_view());
-    if (is != only.etag) return false;
+    auto now = send({.key = key, .text_limit = std::size_t{16} << 20});
+    if (!now) return unknown(now.failure().message);
+    // S3 says 403 of a missing object, too, to those who may not list: but this one is there.
+    const bool may_be_missing = now->status == 403 && only.etag.empty() && !only.is_any &&
+                                !(answer && answer->status == 412);
+    const bool is_there = now->status == 200 && now->whole();
+    if (!is_there && now->status != 404 && !may_be_missing)
+      return unknown(http_failure(*now, "GET", name_of(key)).message);
+    if (is_there && now->text == body) return true;
+    if (answer && !is_refused) return http_failure(*answer, "PUT", name_of(key));
+    const std::string is(is_there ? now->header("ETag") : std::string_view());
+    if (!only.is_any && is != only.etag) return false;
     // It is as it was. Ceph takes an ETag without its quotation marks only; a conflict (409) and a
     // lost request are tried again.
     if (answer && answer->status == 412) {
@@ -323,7 +348,7 @@ class s3_writer final : public blob_writer {
 
   result<void> reserve(std::uint64_t size) override {
     const std::lock_guard lock(mutex_);
-    if (!parts_.empty() || !upload_.empty()) return {};
+    if (began_) return {};
     part_bytes_ = std::max<std::uint64_t>(part_bytes_, size / 9000 + 1);
     return {};
   }
@@ -356,6 +381,12 @@ class s3_writer final : public blob_writer {
     std::vector<std::byte> bytes;
     std::size_t whole = 0;  ///< bytes that are not written again
   };
+  struct sender {
+    std::thread thread{};
+    bool has_ended = false;
+  };
+  /// Tells an upload from all others of its key.
+  static constexpr std::string_view mark_header = "x-amz-meta-zarrpoint-upload";
   struct sent_part {
     std::string etag;
     std::uint32_t crc = 0;
@@ -368,7 +399,11 @@ class s3_writer final : public blob_writer {
     if (bytes.empty()) return {};
     if (offset > std::uint64_t{1} << 50 || bytes.size() > std::uint64_t{1} << 50)
       return error{errc::out_of_range, "write " + name() + ": no object is that large"};
-    return guarded([&]() -> result<void> {
+    {
+      const std::lock_guard lock(mutex_);
+      began_ = true;  // from here on the size of parts stays
+    }
+    auto done = guarded([&]() -> result<void> {
       if (once && gap > 0 && gap <= offset) {
         const std::uint64_t from = offset - gap;
         for (std::uint64_t at = from; at < offset;) {
@@ -386,6 +421,14 @@ class s3_writer final : public blob_writer {
       }
       return {};
     });
+    // Bytes are missing: no object is made of the others.
+    if (!done) fail(done.failure());
+    return done;
+  }
+
+  void fail(const error& why) {
+    const std::lock_guard lock(threads_mutex_);
+    if (failed_) failed_ = why;
   }
 
   /// Within one part; without `bytes`, zeros.
@@ -413,6 +456,7 @@ class s3_writer final : public blob_writer {
     for (;;) {
       s3_request request{
           .method = "POST", .key = key_, .query = {{"uploads", ""}}, .headers = headers_};
+      request.headers.push_back({std::string(mark_header), mark_});
       checksums_ = to_.sends_checksums();
       if (checksums_) {
         request.headers.push_back({"x-amz-checksum-algorithm", "CRC32C"});
@@ -434,32 +478,43 @@ class s3_writer final : public blob_writer {
   /// Sends a part while the caller goes on, unless enough are under way.
   result<void> send_later(std::uint64_t index, std::vector<std::byte> bytes) {
     ZARRPOINT_CHECK(begin());
+    const auto held = make_counted<const std::vector<std::byte>>(std::move(bytes));
     std::unique_lock lock(threads_mutex_);
     ZARRPOINT_CHECK(failed_);
     changed_.wait(lock, [&] { return under_way_ < std::max(1U, to_.options().parallel); });
+    // Those that have ended give back what they have of the system.
+    std::erase_if(threads_, [](sender& one) {
+      if (one.has_ended) one.thread.join();
+      return one.has_ended || !one.thread.joinable();
+    });
     ++under_way_;
-    const auto held = make_counted<const std::vector<std::byte>>(std::move(bytes));
-    const auto work = [this, index, held] {
+    const auto work = [this, index, held](sender* by) {
       auto done = guarded([&] { return send_part(index, *held); });
       const std::lock_guard lock_again(threads_mutex_);
       if (!done && failed_) failed_ = std::move(done);
       --under_way_;
+      if (by != nullptr) by->has_ended = true;
       changed_.notify_all();
     };
     const auto started = guarded([&]() -> result<void> {
-      threads_.emplace_back(work);
+      // One that does not start has nothing to join.
+      sender* const by = &threads_.emplace_back();
+      by->thread = std::thread([work, by] { work(by); });
       return {};
     });
     if (started) return {};
     lock.unlock();
-    work();
+    work(nullptr);
     return {};
   }
 
+  error too_many_parts() const {
+    return {errc::out_of_range,
+            name() + ": it has more than 10,000 parts; raise s3_options::part_bytes"};
+  }
+
   result<void> send_part(std::uint64_t index, bytes_view bytes) {
-    if (index >= 10000)
-      return error{errc::out_of_range,
-                   name() + ": it has more than 10,000 parts; raise s3_options::part_bytes"};
+    if (index >= 10000) return too_many_parts();
     const bytes_view body[] = {bytes};
     sent_part sent{.etag = {}, .crc = crc32c(bytes), .size = bytes.size()};
     s3_request request{.method = "PUT",
@@ -475,7 +530,9 @@ class s3_writer final : public blob_writer {
   }
 
   void join() {
-    for (std::thread& one : threads_) one.join();
+    for (sender& one : threads_) {
+      if (one.thread.joinable()) one.thread.join();
+    }
     threads_.clear();
   }
 
@@ -488,6 +545,7 @@ class s3_writer final : public blob_writer {
     }
     ZARRPOINT_CHECK(begin());
     const std::uint64_t count = (end_ + part_bytes_ - 1) / part_bytes_;
+    if (count > 10000) return too_many_parts();
     std::vector<std::uint64_t> left;
     for (std::uint64_t i = 0; i < count; ++i) {
       if (!sent_.contains(i)) left.push_back(i);
@@ -520,10 +578,11 @@ class s3_writer final : public blob_writer {
       request.headers.push_back({"x-amz-checksum-type", "FULL_OBJECT"});
     }
     ZARRPOINT_TRY(answer, to_.send(request));
-    // An upload that is gone was completed by an attempt whose answer was lost, or is not there.
+    // An upload that is gone was completed by an attempt whose answer was lost, or is not there:
+    // then its key may have an older object, of the same size.
     if (answer.status == 404) {
       ZARRPOINT_TRY(head, to_.send({.method = "HEAD", .key = key_}));
-      if (head.status == 200 && head.header("Content-Length") == std::to_string(end_)) return {};
+      if (head.status == 200 && head.header(mark_header) == mark_) return {};
     }
     // An error may come under the status 200, when it is found after the head was sent.
     s3_problem problem = parse_s3_problem(answer.text);
@@ -538,17 +597,22 @@ class s3_writer final : public blob_writer {
   void abandon() {
     join();
     if (upload_.empty()) return;
-    static_cast<void>(
-        to_.send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}}));
+    static_cast<void>(guarded([&]() -> result<void> {
+      ZARRPOINT_CHECK(
+          to_.send({.method = "DELETE", .key = key_, .query = {{"uploadId", upload_}}}));
+      return {};
+    }));
   }
 
   s3_client to_;
   std::string key_;
   std::vector<http_header> headers_;
+  const std::string mark_ = random_id();
   std::uint64_t part_bytes_ =
       std::max<std::uint64_t>(to_.options().part_bytes, std::uint64_t{5} << 20);
   std::uint64_t end_ = 0;
-  mutable std::mutex mutex_{};  ///< of `parts_`, `sent_` and `end_`
+  bool began_ = false;          ///< something was written
+  mutable std::mutex mutex_{};  ///< of `parts_`, `sent_`, `end_` and `began_`
   std::map<std::uint64_t, part> parts_{};
   std::map<std::uint64_t, sent_part> sent_{};
   std::mutex begin_mutex_{};
@@ -558,7 +622,7 @@ class s3_writer final : public blob_writer {
   std::condition_variable changed_{};
   unsigned under_way_ = 0;
   result<void> failed_{};
-  std::vector<std::thread> threads_{};
+  std::list<sender> threads_{};
   bool finished_ = false;
 };
 
@@ -576,5 +640,6 @@ ZARRPOINT_INLINE std::unique_ptr<blob_writer> make_s3_writer(s3_client to, std::
 #include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>
 #include <zarrpoint/store/base/bodies.hpp>
+#include <zarrpoint/store/file/file_bodies.hpp>
 #include <zarrpoint/store/remote/client_bodies.hpp>
 #endif

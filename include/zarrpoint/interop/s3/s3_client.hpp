@@ -58,11 +58,13 @@ struct s3_request {
   std::vector<http_header> headers{};
   std::span<const bytes_view> body{};
   std::size_t text_limit = std::size_t{64} << 10;
+  bool* maybe_done = nullptr;  ///< see `http_exchange`
 };
 
 /// What must be true of an object for a put: that it is not there, or that it has this ETag.
 struct put_condition {
-  std::string etag{};  ///< empty: nothing is there
+  std::string etag{};   ///< empty: nothing is there
+  bool is_any = false;  ///< no condition at all
 };
 
 /// Requests to one bucket, signed and repeated; a handle.
@@ -90,7 +92,8 @@ class s3_client {
   result<http_response> demand(const s3_request& what) const;
 
   /// The text of a small object, and the answer; nothing where there is none. A key that may not
-  /// be read is none, as S3 says 403 for a missing one to those who may not list.
+  /// be read is none, as S3 says 403 for a missing one to those who may not list; a login that is
+  /// refused is an error.
   result<std::optional<http_response>> get(std::string_view key) const;
   /// The server checks a CRC-32C of all of it, unless it refuses to.
   result<void> put(std::string_view key, std::span<const bytes_view> body,
@@ -131,8 +134,8 @@ class s3_client {
   };
   explicit s3_client(std::shared_ptr<state> of) : state_(std::move(of)) {}
   std::string region() const;
-  /// Whether the answer names another region, which is then asked.
-  bool learn_region(const http_response& answer) const;
+  /// Whether the answer names another region than the one that was asked, which is then asked.
+  bool learn_region(const http_response& answer, std::string_view asked) const;
 
   std::shared_ptr<state> state_;
 };

@@ -39,6 +39,7 @@ ZARRPOINT_INLINE result<std::string> tree_of(std::string_view text, const std::s
   const error refuse{errc::corrupt, name + ": it does not say which checkpoint is the current one"};
   if (!text.starts_with(current_head)) return refuse;
   text.remove_prefix(current_head.size());
+  if (text.find('\n') == text.npos) return refuse;  // cut short, `.zarrpoint/...` is `.`
   const std::string_view tree = text.substr(0, text.find('\n'));
   if (tree == ".") return std::string();
   if (!tree.starts_with(own_folder) || !tree.ends_with('/') ||
@@ -142,14 +143,15 @@ class s3_tree {
   }
   result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
     note(key);
+    drop_document(key);
     return state_->to.create(key);
   }
   result<void> put(const store_key& key, bytes_view bytes) const {
     note(key);
-    if (key.str().find('/') != std::string_view::npos || bytes.size() > most_bytes)
-      return state_->to.put(key, bytes);
+    if (key.str().find('/') != std::string_view::npos) return state_->to.put(key, bytes);
+    drop_document(key);
+    if (bytes.size() > most_bytes) return state_->to.put(key, bytes);
     const std::lock_guard lock(state_->mutex);
-    std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; });
     state_->documents.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
     return {};
   }
@@ -195,6 +197,11 @@ class s3_tree {
     const std::lock_guard lock(state_->mutex);
     state_->keys.emplace(key.str());
   }
+  /// What comes now takes its place, also when the documents are put.
+  void drop_document(const store_key& key) const {
+    const std::lock_guard lock(state_->mutex);
+    std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; });
+  }
 
   std::shared_ptr<state> state_;
 };
@@ -208,7 +215,6 @@ struct s3_store::state {
   std::string place;  ///< the key of the place, and a slash; empty: the bucket itself
   std::mutex mutex{};
   std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
-  bool is_unfinished = false;         ///< it is the first one, and nobody has published it
   bool has_conditions = false;        ///< the server was seen to keep them
 
   std::string at(std::string_view name) const { return place + std::string(name); }
@@ -286,7 +292,7 @@ class s3_store::staged final : public publication {
       before_ = found->header("ETag");
       ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
       replaced_ = std::move(named);
-      if (const auto put = parse_http_date(found->header("Last-Modified"))) replaced_since_ = *put;
+      replaced_since_ = parse_http_date(found->header("Last-Modified"));
       if (!overwrite_)
         return error{errc::already_exists,
                      "publish " + client.name_of(place_name()) + ": it is there already"};
@@ -346,6 +352,12 @@ class s3_store::staged final : public publication {
     return state_->client.put_if(state_->at(detail::first_name), text, {});
   }
 
+  /// Whether the plain keys are this save's still: not where all of the place was erased since.
+  result<bool> has_claim() const {
+    ZARRPOINT_TRY(first, state_->client.get(state_->at(detail::first_name)));
+    return first && first->text.find("\nsave " + id_ + '\n') != std::string::npos;
+  }
+
   result<void> publish() {
     const detail::s3_client& client = state_->client;
     if (now() - began_ > client.options().keep_seconds / 2)
@@ -353,6 +365,12 @@ class s3_store::staged final : public publication {
                                           ": the save took so long that another one may have "
                                           "removed what it wrote; raise s3_options::keep_seconds"};
     if (!objects_) static_cast<void>(store());
+    if (tree_.empty()) {
+      ZARRPOINT_TRY(is_mine, has_claim());
+      if (!is_mine)
+        return error{errc::replaced, "publish " + client.name_of(place_name()) +
+                                         ": the place was erased while it was saved to"};
+    }
     ZARRPOINT_CHECK(objects_->put_documents());
     if (tree_.empty()) {
       // Which keys to remove, once this checkpoint is replaced.
@@ -363,22 +381,18 @@ class s3_store::staged final : public publication {
     }
     const std::string text =
         std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
-    if (client.options().single_writer) {
-      const bytes_view body[] = {std::as_bytes(std::span(text))};
-      ZARRPOINT_CHECK(client.put(state_->at(detail::current_name), body));
-    } else {
-      auto done = client.put_if(state_->at(detail::current_name), text, {before_});
-      if (!done) {
-        // Nobody knows whether readers are sent there: it stays.
-        committed_ = done.failure().code == errc::outcome_unknown;
-        return std::move(done).failure().at("publish " + client.name_of(place_name()));
-      }
-      if (!*done)
-        return error{overwrite_ ? errc::replaced : errc::already_exists,
-                     "publish " + client.name_of(place_name()) +
-                         ": another save has published there meanwhile; nothing of this one is "
-                         "left"};
+    auto is_put = client.put_if(state_->at(detail::current_name), text,
+                                {.etag = before_, .is_any = client.options().single_writer});
+    if (!is_put) {
+      // Nobody knows whether readers are sent there: it stays.
+      committed_ = is_put.failure().code == errc::outcome_unknown;
+      return std::move(is_put).failure().at("publish " + client.name_of(place_name()));
     }
+    if (!*is_put)
+      return error{overwrite_ ? errc::replaced : errc::already_exists,
+                   "publish " + client.name_of(place_name()) +
+                       ": another save has published there meanwhile; nothing of this one is "
+                       "left"};
     committed_ = true;
     {
       const std::lock_guard lock(state_->mutex);
@@ -394,7 +408,9 @@ class s3_store::staged final : public publication {
   result<void> collect() {
     const detail::s3_client& client = state_->client;
     const std::int64_t keep = client.options().keep_seconds;
-    const bool is_long_replaced = before_.empty() || now() - replaced_since_ > keep;
+    // Where the server does not say for how long, nothing is removed.
+    const bool is_long_replaced =
+        before_.empty() || (replaced_since_ && now() - *replaced_since_ > keep);
     if (!is_long_replaced) return {};
     std::vector<std::string> old;
     bool has_first = false;
@@ -419,10 +435,11 @@ class s3_store::staged final : public publication {
     return {};
   }
 
-  /// `.zarrpoint/20261128T120000Z-<id>/`
+  /// `.zarrpoint/20261128T120000Z-<id>/`. As of the begin of this save, not as of now: what is that
+  /// old is not what others have published since, however long this process was stopped.
   bool is_old(std::string_view name) const {
     name.remove_prefix(detail::own_folder.size());
-    return name < compact_date(now() - state_->client.options().keep_seconds);
+    return name < compact_date(began_ - state_->client.options().keep_seconds);
   }
 
   /// The plain keys of the first save: those that it listed, or, where it was killed, those that
@@ -432,7 +449,7 @@ class s3_store::staged final : public publication {
     ZARRPOINT_TRY(first, client.get(state_->at(detail::first_name)));
     if (!first) return {};
     const auto put = parse_http_date(first->header("Last-Modified"));
-    if (!put || now() - *put <= client.options().keep_seconds) return {};
+    if (!put || began_ - *put <= client.options().keep_seconds) return {};
     std::vector<std::string> keys;
     std::string id;
     std::string_view text = first->text;
@@ -477,8 +494,15 @@ class s3_store::staged final : public publication {
     }
     const std::vector<std::string> keys = objects_->keys();
     ZARRPOINT_CHECK(detail::for_each_parallel(
-        keys.size(), client.options().parallel,
-        [&](std::size_t i) { return client.erase(state_->at(keys[i])); }));
+        keys.size(), client.options().parallel, [&](std::size_t i) -> result<void> {
+          // That of another save, which came after all was erased here, is not this one's.
+          ZARRPOINT_TRY(head, client.send({.method = "HEAD", .key = state_->at(keys[i])}));
+          const std::string_view mark = head.header(detail::save_header);
+          if (head.status == 404 || (!mark.empty() && mark != id_)) return {};
+          return client.erase(state_->at(keys[i]));
+        }));
+    ZARRPOINT_TRY(is_mine, has_claim());
+    if (!is_mine) return {};
     return client.erase(state_->at(detail::first_name));
   }
 
@@ -488,7 +512,7 @@ class s3_store::staged final : public publication {
   std::int64_t began_ = state_->client.requests().clock().seconds();
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
-  std::int64_t replaced_since_ = 0;
+  std::optional<std::int64_t> replaced_since_{};
   bool is_empty_ = false;       ///< nothing lies at the place
   mutable std::string tree_{};  ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::s3_tree> objects_{};
