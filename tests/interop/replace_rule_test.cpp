@@ -326,4 +326,69 @@ TEST_CASE("replace_rule: a checkpoint of another format that comes during a save
   }
 }
 
+TEST_CASE("replace_rule: what others put in the place of a checkpoint during a save stays") {
+  using saver = std::function<result<save_report>(const location&)>;
+  const auto by_group = [](const any_writable_format& as) -> saver {
+    return [as](const location& where) {
+      return save(where, state{{"w", shard("w", first, {}).value()}}, {},
+                  {.storage = {.sync = false, .format = as}});
+    };
+  };
+  const struct {
+    const char* name;
+    saver save;
+  } all[] = {{"zarr",
+              [](const location& at) {
+                return save(at, {{"w", first}}, {.sync = false});
+              }},
+             {"zarr of a group", by_group({})},
+             {"orbax", by_group(orbax::format{})},
+             {"dcp", by_group(dcp::format{})},
+             {"safetensors", [](const location& at) {
+                return save(at, {{"w", first}}, {.sync = false, .format = safetensors::format{}});
+              }}};
+  const auto put = [](const std::string& path, std::string_view text) {
+    fs::create_directories(fs::path(path).parent_path());
+    test::write_file(path, std::string(text));
+  };
+  const char* const group = R"({"zarr_format":3,"node_type":"group"})";
+  for (const auto& of : all) {
+    CAPTURE(of.name);
+    const test::temp_directory folder;
+    const auto save_while = [&](const std::function<void()>& others) {
+      return of.save(location(
+          test::hooked_publisher{file_store::open(folder / "").value(), {.after_stage = others}},
+          store_key::parse("c").value()));
+    };
+    const auto check_refused = [](const result<save_report>& done) {
+      REQUIRE_FALSE(done);
+      CHECK(done.failure().code == errc::already_exists);
+      CHECK(has(done.failure().message, "during the save"));
+    };
+    check_refused(save_while([&] { put(folder / "c", "a file"); }));
+    CHECK(test::read_file(folder / "c") == "a file");
+    fs::remove(folder / "c");
+    const bool is_zarr = std::string_view(of.name).starts_with("zarr");
+    if (is_zarr) {
+      check_refused(save_while([&] {
+        put(folder / "c/zarr.json", group);
+        put(folder / "c/theirs/zarr.json", group);
+      }));
+      CHECK(test::read_file(folder / "c/zarr.json") == group);
+      CHECK(fs::exists(folder / "c/theirs/zarr.json"));
+      fs::remove_all(folder / "c");
+    }
+    if (std::string_view(of.name) == "dcp") {
+      check_refused(save_while([&] { put(folder / "c/__0_0.distcp", "of a save at work"); }));
+      CHECK(test::read_file(folder / "c/__0_0.distcp") == "of a save at work");
+      fs::remove_all(folder / "c");
+    }
+    // A hierarchy beneath it is a folder as any other.
+    const auto done = save_while([&] { put(folder / "c/theirs/zarr.json", group); });
+    REQUIRE(done);
+    CHECK(done->kept == std::vector<std::string>{"theirs/"});
+    CHECK(test::read_file(folder / "c/theirs/zarr.json") == group);
+  }
+}
+
 }  // namespace replace_rule_test

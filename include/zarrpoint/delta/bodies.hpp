@@ -443,17 +443,18 @@ result<save_report> publish_tree(const location& where, const save_options& opti
     ZARRPOINT_TRY(target, location_access::to_write(where, options.sync, how.stores));
     const any_store root = beneath(target);
     const auto own = holds_commit(root, how.limit).transform([](bool is) { return own_look{is}; });
-    ZARRPOINT_CHECK(check_replace(
-        target, {where.name(), options.overwrite, "a zarrpoint checkpoint", directory_kind::zarr},
-        own));
+    const replace_rule rule{where.name(), options.overwrite, "a zarrpoint checkpoint",
+                            directory_kind::zarr};
+    ZARRPOINT_CHECK(check_replace(target, rule, own));
     if (!target.store.can_publish())
       return error{errc::unsupported, "this store cannot publish a tree in one step"};
     ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite, .sync = options.sync}));
     std::vector<std::string> taken;
     ZARRPOINT_TRY(report, write(staged->store(), taken));
+    ZARRPOINT_CHECK(check_still(target, rule));
     std::optional<owned_paths> owned;
     if (options.overwrite) {
-      ZARRPOINT_TRY(old, paths_of_checkpoint(root, how));
+      ZARRPOINT_TRY(old, paths_to_replace(root, how));
       sort_names(taken);
       owned = {std::move(old), std::move(taken)};
     }

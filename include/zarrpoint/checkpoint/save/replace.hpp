@@ -47,8 +47,10 @@ result<bool> check_replace(const stored_place& target, const replace_rule& rule,
                            const result<own_look>& own);
 
 /// The same at the end of a save that began with `check_replace`: others may have written to the
-/// place meanwhile, and that is kept, but a checkpoint of theirs is `already_exists`.
-result<void> check_still(const stored_place& target, const replace_rule& rule);
+/// place meanwhile, and that is kept, but a file or a checkpoint of theirs is `already_exists`.
+/// `own`: what the format says of the target by now, as far as it is asked.
+result<void> check_still(const stored_place& target, const replace_rule& rule,
+                         const result<own_look>& own = own_look{});
 
 /// The directory as a store.
 any_store beneath(const stored_place& target);
@@ -65,5 +67,9 @@ result<void> publish(publication& tree, const std::optional<owned_paths>& owned,
 /// document names them. Of one that cannot be read they are the documents, and the directories that
 /// have one; a directory whose document cannot be opened is foreign. Errors: those of the store.
 result<std::vector<std::string>> paths_of_checkpoint(const any_store& root, const context& how);
+
+/// The same of a place where a save found nothing or a checkpoint of ours. What came there
+/// meanwhile is not of that. Errors: `already_exists` for a hierarchy of others.
+result<std::vector<std::string>> paths_to_replace(const any_store& root, const context& how);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -123,13 +123,22 @@ ZARRPOINT_INLINE std::optional<directory_kind> another_checkpoint(
   return another != found.end() ? std::optional(*another) : std::nullopt;
 }
 
-ZARRPOINT_INLINE result<void> check_still(const stored_place& target, const replace_rule& rule) {
+ZARRPOINT_INLINE result<void> check_still(const stored_place& target, const replace_rule& rule,
+                                          const result<own_look>& own) {
   if (!rule.overwrite) return {};  // publishing replaces nothing
+  constexpr const char* since = " that came there during the save";
+  if (!target.key.is_root()) {
+    const auto file = target.store.open(target.key);  // an error for a directory
+    if (file && *file != nullptr) return refusal(rule, std::string("a file") + since);
+  }
   const any_store root = beneath(target);
   ZARRPOINT_TRY(found, look_into(root));
-  const auto another = found ? another_checkpoint(*found, rule) : std::nullopt;
-  if (!another) return {};
-  return refusal(rule, name_of(*another, root) + " that came there during the save");
+  if (!found) return {};
+  if (const auto another = another_checkpoint(*found, rule))
+    return refusal(rule, name_of(*another, root) + since);
+  if (!own) return own.failure();
+  if (own->is_whole || own->instead.empty()) return {};
+  return refusal(rule, own->instead + ", which came there during the save");
 }
 
 ZARRPOINT_INLINE result<bool> check_replace(const stored_place& target, const replace_rule& rule,
@@ -224,11 +233,10 @@ ZARRPOINT_INLINE bool holds_document(const any_store& root, const store_key& fol
   return false;
 }
 
-ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_store& root,
-                                                                      const context& how) {
+ZARRPOINT_INLINE result<std::vector<std::string>> paths_told_by(
+    const any_store& root, const result<checkpoint_contents>& contents) {
   std::vector<std::string> out;
   add_documents({}, out);
-  const auto contents = read_contents(root, how);
   if (contents) {
     std::vector<std::string_view> names;
     for (const stored_leaf& leaf : contents->leaves) {
@@ -250,6 +258,36 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_
       if (holds_document(root, *folder)) out.push_back(entry.name);
     }
   }
+  sort_names(out);
+  return out;
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_store& root,
+                                                                      const context& how) {
+  return paths_told_by(root, read_contents(root, how));
+}
+
+ZARRPOINT_INLINE result<std::vector<std::string>> paths_to_replace(const any_store& root,
+                                                                   const context& how) {
+  const auto contents = read_contents(root, how);
+  bool is_ours = contents && contents->is_ours();
+  std::optional<std::vector<directory_kind>> found;
+  // Ours may be damaged, or be published between one look and the next.
+  for (int look = 0; look < 2 && !is_ours; ++look) {
+    ZARRPOINT_TRY(has_commit, holds_commit(root, how.limit));
+    is_ours = has_commit;
+    if (look != 0 || is_ours) continue;
+    ZARRPOINT_TRY(seen, look_into(root));
+    found = std::move(seen);
+  }
+  if (is_ours) return paths_told_by(root, contents);
+  if (found && std::find(found->begin(), found->end(), directory_kind::zarr) != found->end())
+    return error{errc::already_exists,
+                 root.describe(store_key::root()) + " is " + name_of(directory_kind::zarr, root) +
+                     " that came there during the save; nothing was changed; save elsewhere or "
+                     "remove it"};
+  std::vector<std::string> out;
+  add_documents({}, out);
   sort_names(out);
   return out;
 }
@@ -948,7 +986,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {
-        ZARRPOINT_TRY(old, paths_of_checkpoint(root, how));
+        ZARRPOINT_TRY(old, paths_to_replace(root, how));
         owned = {std::move(old), plan.taken_paths()};
       }
       ZARRPOINT_CHECK(publish(*staged, owned, report));

@@ -229,7 +229,11 @@ ZARRPOINT_INLINE result<void> group_save_place::publish(
   std::optional<owned_paths> owned;
   if (tree_ && replaced_) {
     ZARRPOINT_TRY(target, this->target());
-    ZARRPOINT_CHECK(check_still(target, rule()));
+    const replace_rule rule = this->rule();
+    // Of our layout the paths tell it, and without reading the document once more.
+    const bool is_asked = rule.kind && *rule.kind != directory_kind::zarr;
+    ZARRPOINT_CHECK(check_still(target, rule,
+                                is_asked ? rules_.look(*replaced_) : result<own_look>(own_look{})));
     bool is_there = true;
     if (replaced_->can_list()) {
       ZARRPOINT_TRY(entries, replaced_->list(store_key::root()));
@@ -275,7 +279,7 @@ ZARRPOINT_INLINE result<own_look> strategy_rules::look(const any_store& root) co
 ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> strategy_rules::paths_of(
     const any_store& root) const {
   if (!saver().has_own_format())
-    return paths_of_checkpoint(root, how_).transform([](auto paths) {
+    return paths_to_replace(root, how_).transform([](auto paths) {
       return std::optional(std::move(paths));
     });
   ZARRPOINT_TRY(is_savers, saver().is_checkpoint(root));
