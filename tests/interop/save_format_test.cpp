@@ -276,6 +276,47 @@ TEST_CASE("what many processes cannot save in a format is an error on all, and n
   CHECK(has(mixed.failure().message, "another format than that of orbax::save"));
 }
 
+TEST_CASE("the save of one format loses nothing that its options ask for") {
+  const temp_directory dir;
+  const std::vector<float> w{1};
+  const std::vector<safetensors::named_view> views{
+      {"w", dense_view(reinterpret_cast<const std::byte*>(w.data()),
+                       tensor_spec{dtype_kind::float32, {1}})}};
+  const auto check_lost = [&](const save_options& how, const char* what) {
+    const result<save_report> all[] = {dcp::save(dir / "no", {{"w", w}}, how),
+                                       safetensors::save_files(dir / "no", views, how)};
+    for (const auto& one : all) {
+      REQUIRE(!one);
+      CHECK(one.failure().code == errc::unsupported);
+      CHECK(has(one.failure().message, what));
+    }
+  };
+  const save_options noted{.attributes = node::object{{"a", 1}}};
+  check_lost(noted, "has no place for save_options::attributes");
+  check_lost({.rules = {{.cast = dtype_kind::float64}}}, "has no place for the cast");
+  for (const auto& one : {orbax::save(dir / "no", {{"w", w}}, noted),
+                          orbax::save_async(dir / "no", {{"w", w}}, noted).get()}) {
+    REQUIRE(!one);
+    CHECK(one.failure().code == errc::unsupported);
+  }
+  // Of rules that must match a leaf, also where the leaves are those of many processes.
+  const save_options strict{.rules = {{.glob = "w"}, {.glob = "v"}}, .rules_must_match = true};
+  const state tree{{"w", shard("w", w, {}).value()}};
+  for (const any_writable_format& to :
+       {any_writable_format(), any_writable_format(orbax::format{})}) {
+    group_save_options how{.storage = strict};
+    how.storage.format = to;
+    const auto refused = save(dir / "no", tree, {}, how);
+    REQUIRE(!refused);
+    CHECK(refused.failure().code == errc::invalid_argument);
+    CHECK(has(refused.failure().message, "the rule for \"v\" matches no leaf"));
+    how.storage.rules.pop_back();
+    CHECK(save(dir / (to ? "orbax" : "zarr"), tree, {}, how));
+  }
+  CHECK(!orbax::save(dir / "no", {{"w", w}}, strict));
+  CHECK(!fs::exists(dir / "no"));
+}
+
 TEST_CASE("what a plan that is kept lets differ is checked again") {
   const temp_directory dir;
   const std::vector<float> w{1};

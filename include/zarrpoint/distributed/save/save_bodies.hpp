@@ -29,6 +29,7 @@
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -387,6 +388,16 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
+  std::vector<std::string_view> names;
+  for (const planned_array& one : arrays_) names.emplace_back(one.tensor.key);
+  for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
+  ZARRPOINT_CHECK(for_unmatched(options_.storage.rules, names, std::identity(),
+                                [&](std::string text) -> result<void> {
+                                  if (options_.storage.rules_must_match)
+                                    return error{errc::invalid_argument, "save_options: " + text};
+                                  report_.warnings.push_back(std::move(text));
+                                  return {};
+                                }));
   if (saver_.sharded_saver()->stores_zarr()) {  // no reader of Zarr opens other layouts
     hidden_leaves hidden;
     for (const planned_array& one : arrays_)
@@ -810,8 +821,10 @@ ZARRPOINT_INLINE result<void> background_saves::begin(result<std::shared_ptr<col
                                                       finalizer when_committed) {
   if (!made) return give_up(ranks, std::move(made).failure());
   ZARRPOINT_CHECK((*made)->begin(true));
-  queue_.add(*std::move(made), std::move(when_committed));
-  return {};
+  return guarded([&]() -> result<void> {
+    queue_.add(*std::move(made), std::move(when_committed));
+    return {};
+  });
 }
 
 }  // namespace detail

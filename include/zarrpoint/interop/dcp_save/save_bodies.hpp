@@ -633,12 +633,15 @@ ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
     const save_options& options, const context& how) {
   return guarded([&]() -> result<std::shared_ptr<v0::detail::collective_save>> {
     ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
+    ZARRPOINT_TRY(warnings,
+                  check_options({where, {}, {}, options, how}, "a checkpoint of PyTorch", {}));
     return v0::detail::collective_save::make(
         {.ranks = ranks, .how = how, .name = where.name(), .plans = options.plans.get()},
-        [&](const v0::detail::save_group& of) {
-          return result<std::shared_ptr<v0::detail::save_format>>(
-              v0::detail::make_counted<save_format>(
-                  of, where, mine, state_options{options.overwrite, options.sync, std::move(as)}));
+        [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
+          auto out = v0::detail::make_counted<save_format>(
+              of, where, mine, state_options{options.overwrite, options.sync, std::move(as)});
+          out->about_options = std::move(warnings);
+          return std::shared_ptr<v0::detail::save_format>(std::move(out));
         });
   });
 }

@@ -620,6 +620,7 @@ class tree_planner {
     v0::detail::sort_by(plan_.items, [](const planned_item& a, const planned_item& b) {
       return path_is_before()(a.told.path, b.told.path);
     });
+    ZARRPOINT_CHECK(check_rules());
     const tree_leaf* last = nullptr;
     for (const planned_item& item : plan_.items) {
       ZARRPOINT_CHECK(check_neighbours(last, item.told));
@@ -662,6 +663,14 @@ class tree_planner {
       if (!shardings_.emplace(name, &how).second)
         return bad_tree("two shardings are given for " + v0::detail::in_quotes(name));
     return {};
+  }
+
+  result<void> check_rules() const {
+    if (!options_.how.rules_must_match) return {};
+    return v0::detail::for_unmatched(
+        options_.how.rules, plan_.items,
+        [](const planned_item& one) { return std::string_view(one.told.name); },
+        [](std::string text) -> result<void> { return bad_tree("save_options: " + text); });
   }
 
   result<void> add(const described_leaf& of, std::size_t source, const leaf_cuts& cuts) {

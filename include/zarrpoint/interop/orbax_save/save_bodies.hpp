@@ -775,11 +775,11 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
-/// A save that has not begun. `staged`: what was copied before, or null.
+/// A save that has not begun. `staged`: what was copied before, or null. `warnings`: about options.
 ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
     const location& where, const any_communicator& ranks, const tree_part& mine,
     const tree_options& options, const context& how,
-    const std::shared_ptr<staged_tree>& staged = nullptr) {
+    const std::shared_ptr<staged_tree>& staged = nullptr, std::vector<std::string> warnings = {}) {
   return guarded([&] {
     return v0::detail::collective_save::make(
         {.ranks = ranks,
@@ -790,18 +790,27 @@ ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
         [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
           auto out = v0::detail::make_counted<save_format>(of, where, mine, options);
           out->early = staged;
+          out->about_options = std::move(warnings);
           return std::shared_ptr<v0::detail::save_format>(std::move(out));
         });
   });
 }
 
+ZARRPOINT_INLINE result<std::vector<std::string>> check_options_of(const save_request& what) {
+  return check_options(what, "an Orbax checkpoint",
+                       {.casts = true, .layouts = true, .empty_groups = true});
+}
+
 /// The same with the options of a caller.
 ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
     const location& where, const any_communicator& ranks, const tree_part& mine,
-    const save_options& options, const context& how) {
+    const save_options& options, const context& how,
+    const std::shared_ptr<staged_tree>& staged = nullptr) {
   return guarded([&]() -> result<std::shared_ptr<v0::detail::collective_save>> {
     ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
-    return make_save(where, ranks, mine, tree_options{options, std::move(as)}, how);
+    ZARRPOINT_TRY(warnings, check_options_of({where, {}, {}, options, how}));
+    return make_save(where, ranks, mine, tree_options{options, std::move(as)}, how, staged,
+                     std::move(warnings));
   });
 }
 
@@ -844,15 +853,6 @@ ZARRPOINT_INLINE result<save_report> save(const location& where,
                                           const save_options& options, const context& how) {
   return save(where, std::span<const tree_item>(items.begin(), items.size()), options, how);
 }
-
-namespace detail {
-
-ZARRPOINT_INLINE result<std::vector<std::string>> check_options_of(const save_request& what) {
-  return check_options(what, "an Orbax checkpoint",
-                       {.casts = true, .layouts = true, .empty_groups = true});
-}
-
-}  // namespace detail
 
 ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
   ZARRPOINT_TRY(warnings, detail::check_options_of(what).at("save " + what.where.name()));
@@ -932,11 +932,8 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<tre
     const context kept = with_scratch(how);
     // It is planned in the background, and two of them would share the plan.
     options.plans = nullptr;
-    ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
     const bool device_copy = options.device_copy;
-    ZARRPOINT_TRY(one, detail::make_save(where, {}, {},
-                                         detail::tree_options{std::move(options), std::move(as)},
-                                         kept, staged));
+    ZARRPOINT_TRY(one, detail::make_save(where, {}, {}, options, kept, staged));
     ZARRPOINT_CHECK(detail::stage_tree(items, device_copy, kept, *staged));
     const double blocked_seconds = v0::detail::seconds_since(start);
     return run_async(how.executor,

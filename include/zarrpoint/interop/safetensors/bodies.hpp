@@ -637,7 +637,13 @@ ZARRPOINT_INLINE result<save_report> save_files(const location& where,
                                                 const save_options& options) {
   return guarded([&]() -> result<save_report> {
            ZARRPOINT_TRY(as, v0::detail::format_of<format>(options));
-           return detail::write_model(where, detail::views_to_write(tensors), options, as);
+           const context& how = default_context();
+           ZARRPOINT_TRY(warnings,
+                         check_options({where, {}, {}, options, how}, "a safetensors file", {}));
+           ZARRPOINT_TRY(out,
+                         detail::write_model(where, detail::views_to_write(tensors), options, as));
+           out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+           return std::move(out);
          })
       .at("save " + where.name());
 }
