@@ -159,6 +159,18 @@ TEST_CASE("a rule that matches no leaf is a warning of a report, once, and an er
   CHECK(from.load<layer>("layers", strict));
 }
 
+TEST_CASE("a report of several checkpoints compares the rules with the names of each") {
+  load_report report;
+  const load_options told{.rules = {{.glob = "layers/*"}}, .report = &report};
+  REQUIRE(load_all(open(saved()).value(), told));
+  CHECK(report.warnings.empty());
+  // It may lie where the one before lay.
+  memory_store other;
+  REQUIRE(save(other, {{"step", std::int64_t{8}}}));
+  REQUIRE(load_all(open(other).value(), told));
+  CHECK(report.warnings.size() == 1);
+}
+
 TEST_CASE("a save takes the same option, and writes nothing then") {
   const test::temp_directory dir;
   const std::string place = (dir.path() / "m.zarr").string();

@@ -27,18 +27,23 @@ class device_batch {
     parallel_options how{.max_workers = workers_, .stop = how_.stop};
     result<void> status = parallel_for(
         how_.executor, units_.size(), [this](std::size_t i) { return start(units_[i]); }, how);
-    for (const unit& one : units_) {
+    for (unit& one : units_) {
       if (!one.done) continue;
       result<void> happened = one.space.wait(*one.done);
       if (happened) {
-        for (const bound_target* target : one.targets) {
-          target->mark(true);
-          mutable_tensor_view<Space> there;
-          if (in_.options.report != nullptr && target->table->peek(target->target, &there))
-            in_.options.report->end(target->name, there.spec());
-        }
-      } else if (status) {
-        status = std::move(happened).at(name_of(one));
+        for (const bound_target* target : one.targets) target->mark(true);
+        continue;
+      }
+      one.done.reset();
+      if (status) status = std::move(happened).at(name_of(one));
+    }
+    // Only now: what has no memory to be told must not leave copies under way.
+    for (const unit& one : units_) {
+      if (!one.done || in_.options.report == nullptr) continue;
+      for (const bound_target* target : one.targets) {
+        mutable_tensor_view<Space> there;
+        if (target->table->peek(target->target, &there))
+          in_.options.report->end(target->name, there.spec());
       }
     }
     return status;

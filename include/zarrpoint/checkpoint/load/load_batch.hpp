@@ -6,6 +6,8 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 
+#include <memory>
+
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 // What loads of many leaves at a time have in common.
@@ -67,6 +69,8 @@ struct checkpoint_access {
     });
   }
   static const checkpoint_contents& contents(const checkpoint& of) { return of.contents(); }
+  /// The same for all handles of an open checkpoint, and not for another one that comes later.
+  static std::weak_ptr<const void> identity(const checkpoint& of) { return of.state_; }
   static const any_store& store(const checkpoint& of) { return of.store(); }
   static error explain(const checkpoint& of, error failure) {
     return of.explain(std::move(failure));

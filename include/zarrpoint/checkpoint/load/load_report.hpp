@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace zarrpoint { inline namespace v0 {
@@ -53,7 +54,7 @@ class load_report final : public detail::load_observer {
     std::mutex mutex;
     std::map<std::string, leaf_under_way, std::less<>> leaves;
     std::optional<std::chrono::steady_clock::time_point> since;
-    const void* checked = nullptr;  ///< the checkpoint whose names were compared with `globs`
+    std::weak_ptr<const void> checked;  ///< the checkpoint whose names were compared with `globs`
     std::vector<std::string> globs;
   };
 

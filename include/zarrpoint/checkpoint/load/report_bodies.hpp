@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/load/load_batch.hpp>
 #include <zarrpoint/checkpoint/load/load_report.hpp>
 #include <zarrpoint/core/config.hpp>
 
@@ -50,14 +51,15 @@ ZARRPOINT_INLINE void load_report::warn(std::string text) {
 
 /// Once for all leaves of a load, and for all loads by the same rules.
 ZARRPOINT_INLINE void load_report::check_once(const checkpoint& from, const load_options& by) {
-  const void* const which = &from.attributes();  // the same for all handles of an open checkpoint
+  std::weak_ptr<const void> which = detail::checkpoint_access::identity(from);
+  const bool is_same = !work_.checked.owner_before(which) && !which.owner_before(work_.checked);
   const auto is_rule = [](const std::string& glob, const load_rule& rule) {
     return glob == rule.glob;
   };
-  if (work_.checked == which &&
+  if (is_same &&
       std::equal(work_.globs.begin(), work_.globs.end(), by.rules.begin(), by.rules.end(), is_rule))
     return;
-  work_.checked = which;
+  work_.checked = std::move(which);
   work_.globs.clear();
   for (const load_rule& rule : by.rules) work_.globs.push_back(rule.glob);
   for (std::string& text : from.warnings()) warn_once(std::move(text));
