@@ -109,6 +109,15 @@ class Cat(Case):
                     self.assertEqual((loaded.shape, loaded.dtype), (part.shape, part.dtype))
                     self.assertEqual(loaded.tobytes(), part.tobytes())
 
+    def test_an_attribute_of_that_name_does_not_hide_an_array(self):
+        group = zarr.create_group(self.folder / "g")
+        group.create_array("a", data=np.array([1]), attributes={"original_name": "b"})
+        group.create_array("b", data=np.array([2]))
+        group.create_array("c/d", data=np.array([3]), attributes={"original_name": "e"})
+        group.create_array("e/f", data=np.array([4]))
+        for name, value in (("a", 1), ("b", 2), ("e", 4)):
+            self.assertEqual(self.json("cat", self.folder / "g", name), [value])
+
     def test_bad_slices_are_refused(self):
         np.save(self.folder / "a.npy", np.zeros((2, 3)))
         for text, word in [

@@ -216,8 +216,12 @@ std::string_view name_in_file(const entry& of) {
 zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node) {
   std::vector<std::size_t> out;
   const std::vector<entry>& all = from.entries();
-  for (std::size_t i = 0; i < all.size() && !node.empty(); ++i)
-    if (all[i].name != node && name_in_file(all[i]) == node) return std::vector<std::size_t>{i};
+  // What is shown by this name comes first: others may have an attribute `original_name`, too.
+  const auto is_it = [&](const auto& one) { return one.name == node; };
+  const bool is_shown = node.empty() || std::any_of(all.begin(), all.end(), is_it) ||
+                        std::any_of(from.groups().begin(), from.groups().end(), is_it);
+  for (std::size_t i = 0; i < all.size() && !is_shown; ++i)
+    if (name_in_file(all[i]) == node) return std::vector<std::size_t>{i};
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (is_within(all[i].name, node)) out.push_back(i);
   }
