@@ -557,12 +557,12 @@ ZARRPOINT_INLINE error collective_save::explain(error failure) const {
 }
 
 ZARRPOINT_INLINE error give_up(const any_communicator& ranks, error failure) {
-  // What `plan` exchanges first, so that all hear of it.
-  static_cast<void>(guarded([&]() -> result<void> {
-    ZARRPOINT_CHECK(broadcast(ranks, message{}));
+  // What `plan` exchanges first, so that all hear of it, and of several that fail say the same.
+  result<void> agreed = guarded([&]() -> result<void> {
+    if (!broadcast(ranks, message{})) return failure;
     return agree(ranks, result<void>(failure));
-  }));
-  return failure;
+  });
+  return agreed ? failure : std::move(agreed).failure();
 }
 
 ZARRPOINT_INLINE result<save_report> run_save(const any_communicator& ranks,
