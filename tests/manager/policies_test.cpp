@@ -227,6 +227,11 @@ TEST_CASE("mark: read as it was written, and hostile ones are refused") {
   }
   CHECK_FALSE(with("items", 1));
   CHECK_FALSE(with("items", node(node::array{node(1)})));
+  for (const char* name : {"", "..", ".", "../../x", "a/b", "/etc", "zarrpoint_step.json"}) {
+    CAPTURE(name);
+    mark.items = {name};
+    CHECK_FALSE(detail::parse_step_mark(to_node(mark)));
+  }
   CHECK_FALSE(with("step", 8));  // the checksum tells
   for (const node& other : {node(), node(1), node("x"), node(node::array{})})
     CHECK_FALSE(detail::parse_step_mark(other));

@@ -178,6 +178,9 @@ struct step_mark {
   std::vector<std::pair<std::string, std::uint64_t>> files{};  ///< of all items, with sizes
 };
 
+/// Whether an item may have this name: that of a file in the step's directory.
+bool is_item_name(std::string_view name);
+
 node to_node(const step_mark& of);
 /// Errors: `corrupt` for what no manager writes, `unsupported` for what a later version does.
 result<step_mark> parse_step_mark(const node& from);

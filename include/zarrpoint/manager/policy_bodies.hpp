@@ -6,6 +6,7 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/manager/policies.hpp>
+#include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <algorithm>
@@ -252,6 +253,11 @@ ZARRPOINT_INLINE std::optional<double> number_in(const node& from) {
   return from.to_double();
 }
 
+ZARRPOINT_INLINE bool is_item_name(std::string_view name) {
+  const auto as_key = store_key::parse(name);
+  return as_key && !as_key->is_root() && name.find('/') == name.npos && name != step_mark::file;
+}
+
 ZARRPOINT_INLINE node to_node(const step_mark& of) {
   node out;
   out.set("version", 1);
@@ -303,7 +309,8 @@ ZARRPOINT_INLINE result<step_mark> parse_step_mark(const node& from) {
   if (items->if_array() == nullptr || files == nullptr || files->if_object() == nullptr)
     return refuse("has no files");
   for (const node& one : *items->if_array()) {
-    if (one.if_string() == nullptr) return refuse("has an item that is not a name");
+    if (one.if_string() == nullptr || !is_item_name(*one.if_string()))
+      return refuse("has an item that is not a name");
     out.items.push_back(*one.if_string());
   }
   for (const node::member& one : *files->if_object()) {
@@ -325,4 +332,5 @@ ZARRPOINT_INLINE result<step_mark> parse_step_mark(const node& from) {
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/checkpoint/document/bodies.hpp>
+#include <zarrpoint/store/base/bodies.hpp>
 #endif
