@@ -249,6 +249,70 @@ TEST_CASE("manager: in a store that publishes nothing and erases key by key") {
   CHECK(has_step(manager.restore(6), 6));
 }
 
+TEST_CASE("manager: what was begun is erased only where it is known not to be whole") {
+  zarrpoint_test::plain_store place;
+  const location where{any_store(place)};
+  const auto put = [&](const char* key, std::string_view text) {
+    place.put(store_key::parse(key).value(), as_bytes(text)).value();
+  };
+  {
+    auto manager = open_at(where);
+    save_step(manager, 1).value();
+    manager.close().value();
+  }
+  // The note of a step that is whole, and that cannot be looked at for now.
+  put(".zarrpoint_manager/begun_step_00000001", "");
+  {
+    manager_options little;
+    little.how.limit.metadata_bytes = 64;
+    auto manager = open_at(where, little);
+    CHECK(manager.steps().empty());
+    CHECK(joined(manager.warnings()).find("whether it is whole") != std::string::npos);
+  }
+  {
+    auto manager = open_at(where);
+    CHECK(has_step(manager.restore_latest(), 1));
+  }
+  // A save that failed in this run leaves the note, too: the step can be saved again.
+  auto manager = open_at(where);
+  put(".zarrpoint_manager/begun_step_00000002", "");
+  put("step_00000002/w/c/0", "half");
+  save_step(manager, 2).value();
+  manager.wait().value();
+  CHECK(has_step(manager.restore_latest(), 2));
+}
+
+TEST_CASE("manager: one that is destroyed finishes what is under way") {
+  memory_store place;
+  const testing::manual_executor held;  // nothing runs before somebody waits
+  manager_options options{.keep = keep_policy::newest(2), .most_under_way = 4};
+  options.how.executor = held;
+  {
+    auto manager = open_at(location(place), options);
+    for (std::int64_t step = 1; step <= 4; ++step) save_step(manager, step).value();
+    CHECK(manager.steps().empty());
+  }
+  CHECK(open_at(location(place)).steps() == list{3, 4});
+}
+
+TEST_CASE("manager: no policy removes a step that is being saved again") {
+  memory_store place;
+  const testing::manual_executor held;
+  manager_options options;
+  options.how.executor = held;
+  auto manager = open_at(location(place), options);
+  for (const std::int64_t step : {1, 2}) {
+    save_step(manager, step).value();
+    manager.wait().value();
+  }
+  save_step(manager, 1).value();
+  CHECK(manager.prune(keep_policy::newest(1)).value().empty());
+  CHECK(manager.remove(1, true).failure().code == errc::invalid_argument);
+  manager.wait().value();
+  CHECK(manager.steps() == list{1, 2});
+  manager.remove(1).value();
+}
+
 TEST_CASE("manager: two on one place are noticed") {
   const test::temp_directory folder;
   const std::string run = folder / "run";
@@ -507,6 +571,10 @@ TEST_CASE("manager: a signal asks for a save") {
   save_step(manager, 3).value();
   CHECK_FALSE(manager.save_requested());
   CHECK_FALSE(manager.should_save(4));
+  // One that comes while a save begins is for the next.
+  manager.request_save();
+  save_step(manager, 4).value();
+  CHECK(manager.should_save(5));
   running = nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <zarrpoint/checkpoint/load/load_batch.hpp>
 #include <zarrpoint/checkpoint/location_access.hpp>
 #include <zarrpoint/checkpoint/save/replace.hpp>
+#include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
@@ -222,6 +223,28 @@ ZARRPOINT_INLINE result<std::optional<std::string>> checkpoint_manager::state::f
   return std::optional(to_string(*fault));
 }
 
+/// Notes that a step is not whole; false where a save or a removal in the background was why it
+/// seemed so.
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::pass_over(const step_record& seen) {
+  const std::lock_guard none_is_removed(pruning);
+  const auto find_it = [&]() -> step_record* {
+    for (step_record& one : records)
+      if (one.step == seen.step && one.saved_at == seen.saved_at) return &one;
+    return nullptr;
+  };
+  {
+    const std::lock_guard hold(mutex);
+    if (find_it() == nullptr) return false;
+  }
+  ZARRPOINT_TRY(fault, fault_of(seen.name));
+  const std::lock_guard hold(mutex);
+  step_record* const one = find_it();
+  if (!fault || one == nullptr) return false;
+  one->fault = *fault;
+  warnings.push_back("step " + std::to_string(seen.step) + " was passed over: " + *fault);
+  return true;
+}
+
 /// The steps that have a note of a kind, as in "keep_10".
 ZARRPOINT_INLINE result<std::vector<std::int64_t>> checkpoint_manager::state::notes(
     std::string_view kind) const {
@@ -246,6 +269,11 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::read_pins() {
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
+  const auto count = [&] {
+    const std::lock_guard hold(mutex);
+    return changes;
+  };
+  const std::size_t before = count();
   ZARRPOINT_TRY(entries, root.list(store_key::root()));
   std::vector<step_record> found;
   for (const list_entry& one : entries) {
@@ -254,6 +282,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
     ZARRPOINT_TRY(seen, look(one.name));
     found.push_back(std::move(seen.record));
   }
+  if (count() != before) return scan();  // what a save in the background has done would be lost
   {
     const std::lock_guard hold(mutex);
     records.clear();
@@ -276,6 +305,21 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
   return read_pins();
 }
 
+/// Whether a step that was begun may have been committed, as far as one can tell.
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::may_be_whole(
+    const detail::step_look& of) const {
+  if (of.record.is_managed) return true;
+  // With an id it was committed, even if others have edited it since.
+  if (!of.fault) return of.opened && !of.opened->id().empty();
+  if (of.fault->code != errc::unsupported) return !detail::is_damage(of.fault->code);
+  for (const char* document : {detail::step_mark::file, "zarr.json", ".zgroup"}) {
+    ZARRPOINT_TRY(document_key, key(of.record.name + '/' + document));
+    ZARRPOINT_TRY(object, root.open(document_key));
+    if (object != nullptr) return true;
+  }
+  return false;
+}
+
 /// In stores without a step that publishes or erases all: what an earlier manager did not finish.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::finish_what_was_begun() {
   ZARRPOINT_TRY(at, key(folder));
@@ -286,7 +330,13 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::finish_what_was_begun()
     ZARRPOINT_TRY(note_key, note(one.name));
     if (detail::parse_step_name(name)) {
       ZARRPOINT_TRY(seen, look(name));
-      if (!seen.record.is_managed) {
+      ZARRPOINT_TRY(is_to_stay, may_be_whole(seen));
+      if (is_to_stay && seen.fault) {  // the next manager looks again
+        warn(name_of(name) +
+             " was begun, and whether it is whole cannot be told: " + to_string(*seen.fault));
+        continue;
+      }
+      if (!is_to_stay) {
         ZARRPOINT_TRY(step_key, key(name));
         ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
       }
@@ -339,6 +389,7 @@ checkpoint_manager::state::prepare(std::int64_t step, std::vector<step_metric> m
   work->mark.step = step;
   work->mark.saved_at = options.clock();
   work->mark.metrics = std::move(metrics);
+  work->in = this;
   ZARRPOINT_CHECK(make_room(*work));
   return work;
 }
@@ -369,7 +420,7 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step
   }
   ZARRPOINT_TRY(
       done, is_plain ? start_plain(work, std::move(items.front())) : start(work, std::move(items)));
-  requested.store(false, std::memory_order_relaxed);
+  take_request();
   under_way.push_back({step, std::move(done)});
   if (options.background) return true;
   reap(1);
@@ -383,8 +434,23 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
   ZARRPOINT_TRY(entries, root.list(step_key));
   if (entries.empty()) return {};
   ZARRPOINT_TRY(seen, look(work.name));
-  work.replaces = seen.record.is_managed;
-  if (work.replaces) return {};
+  if (seen.record.is_managed) {
+    // From here on no policy removes it: that would be the new one.
+    const std::lock_guard none_is_removed(pruning);
+    const std::lock_guard hold(mutex);
+    replacing.push_back(work.mark.step);
+    work.replaces = true;
+    return {};
+  }
+  if (!root.can_publish()) {
+    ZARRPOINT_TRY(begun_key, note("begun_" + work.name));
+    ZARRPOINT_TRY(begun, root.open(begun_key));
+    ZARRPOINT_TRY(is_to_stay, may_be_whole(seen));
+    if (begun != nullptr && !is_to_stay) {  // of a save that failed
+      ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+      return {};
+    }
+  }
   if (!seen.fault)
     return error{errc::already_exists,
                  root.describe(step_key) + " is there, and no manager wrote it: move it away"};
@@ -426,9 +492,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     std::shared_ptr<job> work, std::vector<step_item> items) {
   ZARRPOINT_TRY(step_key, key(work->name));
   for (const step_item& one : items) {
-    const auto valid = key(one.name);
-    if (!valid || valid->is_root() || valid->str().find('/') != std::string_view::npos ||
-        one.name == detail::step_mark::file)
+    if (!detail::is_item_name(one.name))
       return error{errc::invalid_argument,
                    "the item " + detail::in_quotes(one.name) + ": the name is not one of a file"};
     for (const std::string& other : work->mark.items)
@@ -454,10 +518,8 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
   } else {
     ZARRPOINT_TRY(begun, note("begun_" + work->name));
     ZARRPOINT_CHECK(root.put(begun, {}));
-    ZARRPOINT_TRY(mark_key, key(work->name + '/' + detail::step_mark::file));
     // An old mark must not vouch for what is written now.
-    ZARRPOINT_CHECK(root.erase(mark_key));
-    if (work->replaces) ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+    ZARRPOINT_CHECK(erase_keys(work->name));
     work->store = prefix_store(root, step_key);
   }
   std::size_t next = 0;
@@ -526,6 +588,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job
 ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
     job& work, result<save_report> saved) {
   auto done = guarded([&]() -> result<void> {
+    work.parts.clear();  // waits for those that nobody asked, which read the copies
     work.tree.reset();
     {
       const std::lock_guard hold(mutex);
@@ -590,6 +653,16 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
   return {};
 }
 
+/// Erases a step key by key: what makes it one goes first.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_keys(const std::string& name) const {
+  ZARRPOINT_TRY(mark_key, key(name + '/' + detail::step_mark::file));
+  ZARRPOINT_CHECK(root.erase(mark_key));
+  ZARRPOINT_TRY(step_key, key(name));
+  ZARRPOINT_CHECK(detail::erase_root_document(any_store(prefix_store(root, step_key))));
+  ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+  return {};
+}
+
 /// Removes a step, if a manager wrote what has its name now.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_record& of) {
   ZARRPOINT_TRY(step_key, key(of.name));
@@ -604,11 +677,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
   if (!erased && erased.failure().code == errc::unsupported) {
     ZARRPOINT_TRY(begun, note("begun_" + of.name));
     ZARRPOINT_CHECK(root.put(begun, {}));
-    for (const char* document : {detail::step_mark::file, "zarr.json", ".zattrs", ".zgroup"}) {
-      ZARRPOINT_TRY(document_key, key(of.name + '/' + document));
-      ZARRPOINT_CHECK(root.erase(document_key));
-    }
-    ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+    ZARRPOINT_CHECK(erase_keys(of.name));
     erased = root.erase(begun);
   }
   if (!erased) return std::move(erased).failure();
@@ -623,7 +692,9 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
 ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::state::would_go(
     const keep_policy& keep) const {
   const std::lock_guard hold(mutex);
-  return removals(records, keep, options.clock(), last_saved);
+  std::vector<step_removal> out = removals(records, keep, options.clock(), last_saved);
+  std::erase_if(out, [&](const step_removal& one) { return is_replaced(one.step); });
+  return out;
 }
 
 ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::prune(
@@ -715,7 +786,9 @@ ZARRPOINT_INLINE void checkpoint_manager::request_save() noexcept {
   state_->requested.store(true, std::memory_order_relaxed);
 }
 ZARRPOINT_INLINE bool checkpoint_manager::save_requested() const noexcept {
-  return state_->requested.load(std::memory_order_relaxed);
+  if (!state_->requested.load(std::memory_order_relaxed)) return false;
+  state_->has_seen_request = true;
+  return true;
 }
 
 ZARRPOINT_INLINE result<bool> checkpoint_manager::save(std::int64_t step, std::vector<leaf> leaves,
@@ -772,11 +845,8 @@ ZARRPOINT_INLINE result<std::optional<std::int64_t>> checkpoint_manager::latest(
     for (auto at = known.rbegin(); at != known.rend(); ++at) {
       ZARRPOINT_TRY(fault, state_->fault_of(at->name));
       if (!fault) return std::optional(at->step);
-      const std::lock_guard hold(state_->mutex);
-      for (step_record& one : state_->records)
-        if (one.step == at->step) one.fault = *fault;
-      state_->warnings.push_back("step " + std::to_string(at->step) +
-                                 " was passed over: " + *fault);
+      ZARRPOINT_TRY(is_passed_over, state_->pass_over(*at));
+      if (!is_passed_over) return latest();
     }
     return std::optional<std::int64_t>();
   });
@@ -792,11 +862,7 @@ ZARRPOINT_INLINE result<std::optional<std::int64_t>> checkpoint_manager::best(
       if (found == nullptr) return std::optional<std::int64_t>();
       ZARRPOINT_TRY(fault, state_->fault_of(found->name));
       if (!fault) return std::optional(found->step);
-      const std::lock_guard hold(state_->mutex);
-      for (step_record& one : state_->records)
-        if (one.step == found->step) one.fault = *fault;
-      state_->warnings.push_back("step " + std::to_string(found->step) +
-                                 " was passed over: " + *fault);
+      ZARRPOINT_CHECK(state_->pass_over(*found));
     }
   });
 }
@@ -887,6 +953,10 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::remove(std::int64_t step, bool
       return error{errc::invalid_argument, "it is the newest whole step"};
     if (!force && record.is_pinned) return error{errc::invalid_argument, "it is to be kept"};
     const std::lock_guard one_at_a_time(state_->pruning);
+    {
+      const std::lock_guard hold(state_->mutex);
+      if (state_->is_replaced(step)) return error{errc::invalid_argument, "it is being saved"};
+    }
     return state_->remove(record);
   };
   return guarded(run).at("remove step " + std::to_string(step) + " of " + state_->where.name());

@@ -28,6 +28,7 @@ struct group_checkpoint_manager::state_of_rank {
   when_busy busy = when_busy::wait;
   bool background = true;
   std::atomic<bool> requested{false};
+  bool has_told_request = false;  ///< to all, by `should_save`
   async_saves queue;
   std::optional<error> first{};
   std::size_t errors = 0;
@@ -63,7 +64,7 @@ struct group_checkpoint_manager::state_of_rank {
     result<void> mine;
     if (auto* const at = inner()) {
       while (at->of_group.size() > queue.unfinalized()) at->of_group.pop_front();
-      mine = at->tell();
+      if (committed) mine = at->tell();  // else the next call tells it
     }
     if (!committed) return note(std::move(committed).failure());
     auto agreed = agree(group.ranks, std::move(mine));
@@ -145,6 +146,7 @@ ZARRPOINT_INLINE void group_checkpoint_manager::request_save() noexcept {
 
 ZARRPOINT_INLINE result<bool> group_checkpoint_manager::should_save(std::int64_t step) {
   const bool asks = state_->requested.load(std::memory_order_relaxed);
+  state_->has_told_request = asks;
   ZARRPOINT_TRY(all, gather(state_->group.ranks, message(asks ? 1 : 0)));
   ZARRPOINT_TRY(answer, state_->from_root([&](checkpoint_manager::state& at) -> result<node> {
     for (const message& one : all)
@@ -170,6 +172,10 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
         if (one.first == step) return error{errc::already_exists, "it is being saved"};
       ZARRPOINT_TRY(made, at.prepare(step, std::move(metrics)));
       work = std::move(made);
+      if (!at.root.can_publish()) {
+        ZARRPOINT_TRY(begun, checkpoint_manager::state::note("begun_" + work->name));
+        ZARRPOINT_CHECK(at.root.put(begun, {}));
+      }
       node out;
       out.set("name", work->name);
       out.set("replaces", work->replaces);
@@ -179,23 +185,29 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
     group_save_options how = self.saves;
     how.storage.overwrite = *agreed.find("replaces")->if_bool();
     how.storage.attributes.set(std::string(detail::step_mark::member), *agreed.find("mark"));
-    ZARRPOINT_TRY(at, self.place(*agreed.find("name")->if_string()));
+    ZARRPOINT_TRY(at, agree(self.group.ranks, self.place(*agreed.find("name")->if_string())));
     async_saves::finalizer then;
     checkpoint_manager::state* const inner = self.inner();
     if (inner != nullptr) {
       then = [inner, work](const save_report& done) -> result<void> {
-        save_report report = done;
-        if (auto seen = inner->look(work->name)) report.stored_bytes = seen->record.bytes;
-        static_cast<void>(inner->conclude(*work, std::move(report)));  // its error: `tell`
+        // No error of one process alone: the others would wait for it. `tell` has it.
+        auto concluded = guarded([&]() -> result<void> {
+          save_report report = done;
+          if (auto seen = inner->look(work->name)) report.stored_bytes = seen->record.bytes;
+          static_cast<void>(inner->conclude(*work, std::move(report)));
+          return {};
+        });
+        if (!concluded) inner->fail(concluded.failure());
         return {};
       };
     }
     ZARRPOINT_CHECK(self.queue.schedule(at, tree, how, std::move(then)));
     if (inner != nullptr) {
       inner->of_group.emplace_back(step, work->mark.saved_at);
-      inner->requested.store(false, std::memory_order_relaxed);
+      inner->take_request();
     }
-    self.requested.store(false, std::memory_order_relaxed);
+    if (std::exchange(self.has_told_request, false))
+      self.requested.store(false, std::memory_order_relaxed);
     if (!self.background) ZARRPOINT_CHECK(self.finish(true));
     return true;
   };

@@ -93,7 +93,8 @@ class checkpoint_manager {
 
   /// Makes the next `should_save` say yes. Async-signal-safe.
   void request_save() noexcept;
-  /// Whether that was called and no save has begun since: time to leave the loop.
+  /// Whether that was called: time to leave the loop. It says so until the first save that begins
+  /// after this call or `should_save` has told it; what comes later is for the save after.
   bool save_requested() const noexcept;
 
   /// Saves a step; true once it is under way, or done without `background`. False: it was skipped,

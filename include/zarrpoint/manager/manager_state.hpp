@@ -42,6 +42,9 @@ struct checkpoint_manager::state {
 
   state(location at, any_store in, manager_options how)
       : where(std::move(at)), root(std::move(in)), options(std::move(how)) {}
+  ~state() {  // waits for each, while what they change is there
+    while (!under_way.empty()) under_way.pop_front();
+  }
 
   const location where;
   const any_store root;
@@ -50,6 +53,7 @@ struct checkpoint_manager::state {
   std::optional<detail::place_lock> lock{};
   std::string owner{};  ///< in the note of other stores
   std::atomic<bool> requested{false};
+  bool has_seen_request = false;  ///< a call has told it: the next save is the one
   bool is_closed = false;
   std::deque<running> under_way{};
   std::deque<std::pair<std::int64_t, wall_time>> of_group{};  ///< that all processes save
@@ -57,7 +61,9 @@ struct checkpoint_manager::state {
   // What saves in the background change, too.
   mutable std::mutex mutex{};
   std::mutex pruning{};
-  std::vector<step_record> records{};  ///< sorted by step
+  std::vector<step_record> records{};     ///< sorted by step
+  std::vector<std::int64_t> replacing{};  ///< steps that are there and being saved again
+  std::size_t changes = 0;                ///< of the records, by saves and removals
   std::vector<std::string> warnings{};
   std::optional<error> first{}, untold{};
   std::size_t errors = 0;
@@ -99,6 +105,7 @@ struct checkpoint_manager::state {
     const auto at =
         std::lower_bound(records.begin(), records.end(), one.step,
                          [](const step_record& a, std::int64_t b) { return a.step < b; });
+    ++changes;
     if (at != records.end() && at->step == one.step) {
       *at = std::move(one);
     } else {
@@ -106,7 +113,11 @@ struct checkpoint_manager::state {
     }
   }
   void forget(std::int64_t step) {
+    ++changes;
     std::erase_if(records, [&](const step_record& one) { return one.step == step; });
+  }
+  bool is_replaced(std::int64_t step) const {
+    return std::find(replacing.begin(), replacing.end(), step) != replacing.end();
   }
   void warn(std::string text) {
     const std::lock_guard hold(mutex);
@@ -119,14 +130,21 @@ struct checkpoint_manager::state {
     if (!untold) untold = why;
   }
 
+  /// A save has begun: it is the one that was asked for, unless nobody has heard of that yet.
+  void take_request() {
+    if (std::exchange(has_seen_request, false)) requested.store(false, std::memory_order_relaxed);
+  }
+
   // -- looking
 
   result<detail::step_look> look(const std::string& name) const;
   result<void> check_objects(const detail::step_look& of, const std::string& name) const;
   result<std::optional<std::string>> fault_of(const std::string& name) const;
+  result<bool> pass_over(const step_record& seen);
   result<void> scan();
   result<std::vector<std::int64_t>> notes(std::string_view kind) const;
   result<void> read_pins();
+  result<bool> may_be_whole(const detail::step_look& of) const;
   result<void> finish_what_was_begun();
   result<void> check_owner() const;
 
@@ -144,6 +162,7 @@ struct checkpoint_manager::state {
   result<save_report> finish_items(job& work);
   result<save_report> conclude(job& work, result<save_report> saved);
   result<void> verify_step(const std::string& name) const;
+  result<void> erase_keys(const std::string& name) const;
   result<void> remove(const step_record& of);
   result<std::vector<step_removal>> prune(const keep_policy& keep);
   std::vector<step_removal> would_go(const keep_policy& keep) const;
@@ -151,7 +170,15 @@ struct checkpoint_manager::state {
 
 /// One save that is under way.
 struct checkpoint_manager::state::job {
-  std::string name;
+  ~job() {
+    if (!replaces) return;
+    const std::lock_guard hold(in->mutex);
+    const auto at = std::find(in->replacing.begin(), in->replacing.end(), mark.step);
+    if (at != in->replacing.end()) in->replacing.erase(at);
+  }
+
+  checkpoint_manager::state* in = nullptr;
+  std::string name{};
   detail::step_mark mark{};
   bool replaces = false;  ///< a step that a manager wrote
   detail::leaf_copies copies{};
