@@ -300,6 +300,24 @@ TEST_CASE("delta: applied, it is a whole checkpoint on which the next one stands
   CHECK(!zp::apply_deltas(of.base, {of.base, {of.second}}));
 }
 
+TEST_CASE("delta: it replaces nothing that it stands on, and does not stand on itself") {
+  const series of;
+  const auto refused = [&](const zp::result<zp::save_report>& saved) {
+    REQUIRE(!saved);
+    CHECK(saved.failure().code == zp::errc::invalid_argument);
+  };
+  refused(zp::save_delta(of.base, of.base, {{"layers/w", of.w1}}));
+  refused(zp::save_delta(of.first, of.first, {{"layers/w", of.w1}}));
+  refused(zp::save_delta(of.base, of.second, {{"layers/w", of.w1}}));
+  refused(zp::squash_deltas(of.base, {of.base, {of.first, of.second}}));
+  refused(zp::save_delta(of.at / "none", {of.base}, zp::open(of.base).value()));
+  CHECK(zp::open(of.base)->load<words>("layers/w").value() == of.w0);
+  check_first(zp::open_delta(of.first).value(), of);
+  // Another delta on the same base may be replaced.
+  REQUIRE(zp::save_delta(of.second, of.first, {{"layers/w", of.w2}}));
+  CHECK(zp::open_delta(of.second)->load<words>("layers/w").value() == of.w2);
+}
+
 TEST_CASE("delta: squashed, it is one on the base, and as good a base") {
   const series of;
   const std::string third = (of.at / "third");
@@ -358,6 +376,15 @@ TEST_CASE("apply_delta: tensors of the base become those of the delta, or stay")
   REQUIRE(!refused);
   CHECK(refused.failure().code == zp::errc::corrupt);
   CHECK(wrong == before);
+  CHECK(small == of.small);
+
+  // One tensor for two leaves, or parts of one, would be changed twice.
+  w = of.w0;
+  const auto tied = zp::apply_delta(
+      of.first, {{"small", small}, {"layers/w", w}, {"small", std::span<float>(small)}});
+  REQUIRE(!tied);
+  CHECK(tied.failure().code == zp::errc::invalid_argument);
+  CHECK(w == of.w0);
   CHECK(small == of.small);
 
   double old = 1.5;

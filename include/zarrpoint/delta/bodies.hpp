@@ -38,7 +38,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -259,10 +261,11 @@ class difference_save {
       elements = room;
     }
     job.result.crc32c[out.slot] = crc32c(elements);
+    constexpr std::size_t no_change = 5;  // the head alone
+    if (bytes < no_change && std::memcmp(base.data(), elements.data(), bytes) == 0) return out;
     ZARRPOINT_TRY(payload, out.scratch->scratch(payload_slot, bytes + 1));
     ZARRPOINT_TRY(size, encode_difference({base, elements, difference_word(chunk.type)}, payload,
                                           *out.scratch));
-    constexpr std::size_t no_change = 5;  // the head alone
     if (size == no_change && payload[0] == std::byte{1}) return out;
     changed_ = true;
     out.absent = false;
@@ -485,6 +488,36 @@ inline std::string path_between(const location& where, const location& base) {
   return store_key::parse(path) ? path : std::string();
 }
 
+/// The id of what lies at a place; empty for nothing, and for what is not ours.
+inline std::string id_at(const location& where, const context& how) {
+  const auto read = [&]() -> result<std::string> {
+    ZARRPOINT_TRY(place, place_of(where, how));
+    ZARRPOINT_TRY(delta, read_delta_document(place.root, how));
+    if (delta) return delta->commit.id;
+    ZARRPOINT_TRY(contents, read_contents(place.root, how));
+    return contents.is_ours() ? contents.id : std::string();
+  };
+  return read().value_or(std::string());
+}
+
+/// A delta neither replaces what it stands on, nor stands on itself.
+inline result<void> check_stands(const opened_root& base, const std::string& id,
+                                 const save_request& what) {
+  if (base.contents.id == id)
+    return error{errc::invalid_argument,
+                 "what is saved is the base itself, " + id + ": nothing differs"};
+  if (!what.options.overwrite) return {};
+  const std::string there = id_at(what.where, what.how);
+  if (!there.empty() &&
+      (there == base.contents.id ||
+       std::find(base.under.begin(), base.under.end(), there) != base.under.end()))
+    return error{errc::invalid_argument,
+                 "save " + what.where.name() +
+                     ": the delta would replace its own base: save it to another place, or apply "
+                     "it there"};
+  return {};
+}
+
 inline result<save_report> write_delta(const location& where, const delta::format& by,
                                        const result_set& set, const save_request& what) {
   const std::string path = by.path.empty() ? path_between(where, by.base) : by.path;
@@ -493,6 +526,7 @@ inline result<save_report> write_delta(const location& where, const delta::forma
     return error{errc::unsupported, "the base " + by.base.name() +
                                         " is not a checkpoint of zarrpoint in Zarr v3: convert it "
                                         "first"};
+  ZARRPOINT_CHECK(check_stands(base, set.id, what));
   ZARRPOINT_TRY(
       report, publish_tree(where, what.options, what.how,
                            [&](const any_store& to, std::vector<std::string>& taken) {
@@ -777,6 +811,24 @@ class loaded_change {
     return nullptr;
   }
 
+  /// What two leaves share would be changed twice.
+  result<void> claim_memory(const mutable_host_view& view, std::string_view name) {
+    ZARRPOINT_TRY(bytes, byte_count(tensor_spec{view.type, view.shape}));
+    if (bytes == 0 || !is_dense(view)) return {};
+    const std::byte* const begin = view.data;
+    const auto after = claimed_.lower_bound(begin);
+    const auto other = after != claimed_.end() && after->first < begin + bytes ? after
+                       : after != claimed_.begin() && std::prev(after)->second.first > begin
+                           ? std::prev(after)
+                           : claimed_.end();
+    if (other != claimed_.end())
+      return error{errc::invalid_argument, "it lies in the memory of " +
+                                               in_quotes(other->second.second) +
+                                               ", which the delta changes, too: name one of them"};
+    claimed_[begin] = {begin + bytes, std::string(name)};
+    return {};
+  }
+
   result<void> add(const load_target& one) {
     if (std::binary_search(document_.removed.begin(), document_.removed.end(), one.name()))
       return error{errc::not_found, "the delta removes this leaf"};
@@ -790,6 +842,7 @@ class loaded_change {
       return error{errc::dtype_mismatch, "the delta has " + std::string(to_string(metadata.type)) +
                                              ", and the tensor " +
                                              std::string(to_string(view.type))};
+    ZARRPOINT_CHECK(claim_memory(view, one.name()));
     const auto results = document_.results.find(one.name());
     if (results == document_.results.end()) {
       ZARRPOINT_TRY(key, store_key::parse(record->name));
@@ -894,7 +947,10 @@ class loaded_change {
     std::uint32_t expected = result_sum;
     if (!payload.empty()) {
       ZARRPOINT_TRY(head, read_difference_head(payload));
-      if (head.is_whole) return {};
+      if (head.is_whole) {
+        if (payload.size() - 1 == elements.size()) return {};
+        return error{errc::corrupt, "the delta is damaged: a whole chunk has another size"};
+      }
       expected = head.base_crc;
     }
     if (crc32c(elements) == expected) return {};
@@ -910,6 +966,8 @@ class loaded_change {
   std::vector<target> targets_;
   std::size_t count_ = 0;  // of inner chunks
   std::vector<whole_target> wholes_;
+  /// Where the memory of each target begins; its end, and its name.
+  std::map<const std::byte*, std::pair<const std::byte*, std::string>> claimed_;
   std::atomic<std::uint64_t> changed_{0};
 };
 

@@ -41,7 +41,8 @@ struct format {
 /// Saves what differs from the base. Leaves that are the same are named by it alone; new ones, and
 /// those of another dtype, shape or kind, are stored as `save` stores them. What the rules say of
 /// codecs is for those. Errors: those of `save` and `open_delta`; `unsupported` for Zarr v2, for
-/// `save_options::layouts` and for a base that is not a checkpoint of ours in Zarr v3.
+/// `save_options::layouts` and for a base that is not a checkpoint of ours in Zarr v3;
+/// `invalid_argument` where it would replace what it stands on, or is its base itself.
 result<save_report> save_as(const format& by, const save_request& what);
 
 }  // namespace delta
@@ -100,7 +101,8 @@ struct applied_delta {
 /// memory, with the leaf's dtype and shape. All is verified before the first byte changes: the
 /// delta, and in each inner chunk that changes the base. Takes an inner chunk and 64 KiB a worker.
 /// Errors: `corrupt` for tensors that are not those of the base; `shape_mismatch`,
-/// `dtype_mismatch`; `not_found` for a target that the delta removes.
+/// `dtype_mismatch`; `not_found` for a target that the delta removes; `invalid_argument` for
+/// targets that share memory.
 result<applied_delta> apply_delta(const location& delta, std::span<const load_target> targets,
                                   const context& how = default_context());
 result<applied_delta> apply_delta(const location& delta, std::initializer_list<load_target> targets,

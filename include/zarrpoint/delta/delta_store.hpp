@@ -40,6 +40,7 @@ namespace detail {
 struct opened_root {
   any_store store;
   checkpoint_contents contents;
+  std::vector<std::string> under{};  ///< ids of what it stands on
 };
 
 /// The codecs of the arrays of differences.

@@ -676,7 +676,9 @@ class chain_opener {
     ZARRPOINT_TRY(joined, delta_store::make(at.root, *std::move(document), *under, how_));
     any_store store(std::move(joined));
     ZARRPOINT_TRY(contents, read_contents(store, how_));
-    return opened_root{std::move(store), std::move(contents)};
+    opened_root out{std::move(store), std::move(contents), std::move(under->under)};
+    out.under.push_back(under->contents.id);
+    return out;
   }
 
   /// The place that a delta names.
