@@ -207,6 +207,7 @@ exit_status run_rm(const rm_arguments& of, const zp::context& how) {
 }
 
 exit_status run_prune(const prune_arguments& of, const zp::context& how) {
+  bool is_left = false;
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(keep, policy_of(of));
     ZARRPOINT_TRY(run, open_run(of.path, !of.dry_run, how));
@@ -214,6 +215,7 @@ exit_status run_prune(const prune_arguments& of, const zp::context& how) {
     auto gone =
         of.dry_run ? zp::result<std::vector<zp::step_removal>>(run.dry_run(keep)) : run.prune(keep);
     if (!gone) return std::move(gone).failure();
+    is_left = !of.dry_run && !run.dry_run(keep).empty();  // what could not be removed
     tell_warnings(run);
     std::string text;
     for (const zp::step_removal& one : *gone)
@@ -223,7 +225,7 @@ exit_status run_prune(const prune_arguments& of, const zp::context& how) {
     return put(text);
   };
   if (const auto done = run(); !done) return fail(done.failure());
-  return exit_status::ok;
+  return is_left ? exit_status::failed : exit_status::ok;
 }
 
 }  // namespace cli
