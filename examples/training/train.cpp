@@ -199,6 +199,7 @@ zp::result<void> run(char** arguments) {
     ZARRPOINT_CHECK(manager.save(net.step, net.leaves(), {{"loss", loss}}));
     if (leaves) break;
   }
+  std::signal(SIGTERM, SIG_IGN);  // the manager goes, once its last save has ended
   ZARRPOINT_CHECK(manager.close());
   std::printf("step %jd: %zu of %zu wines are right\n", static_cast<std::intmax_t>(net.step),
               right(net, wines), wines.size());

@@ -28,7 +28,8 @@ struct group_checkpoint_manager::state_of_rank {
   when_busy busy = when_busy::wait;
   bool background = true;
   std::atomic<bool> requested{false};
-  bool has_told_request = false;  ///< to all, by `should_save`
+  bool has_told_request = false;  ///< its own, by `should_save`
+  bool was_requested = false;     ///< by any process
   async_saves queue;
   std::optional<error> first{};
   std::size_t errors = 0;
@@ -151,9 +152,17 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::should_save(std::int64_t
   ZARRPOINT_TRY(answer, state_->from_root([&](checkpoint_manager::state& at) -> result<node> {
     for (const message& one : all)
       if (!one.empty()) at.requested.store(true, std::memory_order_relaxed);
-    return node(state_->root->should_save(step));
+    node out;
+    out.set("due", state_->root->should_save(step));
+    out.set("requested", state_->root->save_requested());
+    return out;
   }));
-  return *answer.if_bool();
+  state_->was_requested = *answer.find("requested")->if_bool();
+  return *answer.find("due")->if_bool();
+}
+
+ZARRPOINT_INLINE bool group_checkpoint_manager::save_requested() const noexcept {
+  return state_->was_requested;
 }
 
 ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, const state& tree,

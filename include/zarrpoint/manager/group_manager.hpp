@@ -13,9 +13,9 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// A `checkpoint_manager` of a group of processes. All members but `request_save` are collective,
-/// and give the same on all. What rank 0 gives of options counts; it alone has the lock, looks and
-/// removes. Steps are in Zarr.
+/// A `checkpoint_manager` of a group of processes. All members but `request_save`, `save_requested`
+/// and `warnings` are collective, and give the same on all. What rank 0 gives of options counts; it
+/// alone has the lock, looks and removes. Steps are in Zarr.
 class group_checkpoint_manager {
  public:
   /// `saves`: how processes save together; its `storage` is that of `options`. Errors: those of
@@ -33,6 +33,9 @@ class group_checkpoint_manager {
   result<bool> should_save(std::int64_t step);
   /// Makes the next `should_save` say yes on all processes. Async-signal-safe.
   void request_save() noexcept;
+  /// Whether the last `should_save` heard of a request: time to leave the loop, after that save.
+  /// Not collective; the same on all.
+  bool save_requested() const noexcept;
 
   /// As `checkpoint_manager::save`, of what each process brings: it returns once all is staged.
   /// What is written is committed by the next `save`, `wait` or `close`.
