@@ -249,6 +249,20 @@ TEST_CASE("manager: in a store that publishes nothing and erases key by key") {
   CHECK(has_step(manager.restore(6), 6));
 }
 
+/// One place for one checkpoint, as S3 has it.
+struct root_only_store : zarrpoint_test::plain_store {
+  result<std::unique_ptr<publication>> stage(const store_key& key, const publish_options&) const {
+    return error{errc::unsupported, "publish " + describe(key)};
+  }
+};
+
+TEST_CASE("manager: a store that publishes at its root alone is refused") {
+  const auto refused = checkpoint_manager::open(location(any_store(root_only_store())));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::unsupported);
+  CHECK(refused.failure().message.find("steps lie beneath") != std::string::npos);
+}
+
 TEST_CASE("manager: what was begun is erased only where it is known not to be whole") {
   zarrpoint_test::plain_store place;
   const location where{any_store(place)};

@@ -742,6 +742,15 @@ ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const locat
     if (self.options.exclusive) {
       const std::string path = detail::location_access::local_path(where);
       const bool is_file = self.is_path() && path.find("://") == std::string::npos;
+      if (!is_file && root.can_publish()) {
+        ZARRPOINT_TRY(a_step, state::key(detail::step_name(0, {self.options.prefix})));
+        const auto staged = root.stage(a_step);
+        if (!staged && staged.failure().code == errc::unsupported)
+          return error{errc::unsupported,
+                       "manage " + where.name() +
+                           ": this store publishes at its root alone, and steps lie beneath: "
+                           "save each step to a place of its own"};
+      }
       auto locked = is_file ? detail::place_lock::take(path, state::folder)
                             : result<detail::place_lock>(error{errc::unsupported, ""});
       if (locked) {
