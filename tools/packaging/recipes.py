@@ -46,13 +46,14 @@ def conan_center(repository, archive, folder, url):
     """The recipe of a checkout, but the sources come from the archive, and the version from the index."""
     recipe = (ROOT / "conanfile.py").read_text(encoding="utf-8")
     own_version = re.search(r"    def set_version\(self\):\n.*?\n\n", recipe, re.DOTALL)[0]
+    own_sources = re.search(r"    exports_sources = \(\n.*?\n    \).*?\n", recipe, re.DOTALL)[0]
     recipe = replaced(
         recipe,
         (own_version, ""),
         ("import re\n", ""),
         ("from conan import ConanFile\n", "from conan import ConanFile\nfrom conan.errors import ConanInvalidConfiguration\n"),
         ("import copy, load, save", "import copy, get, save"),
-        ('    exports_sources = "include/*", "tools/cmake/zarrpoint-compiled.cmake", "LICENSE"\n', ""),
+        (own_sources, ""),
         ('    exports = "include/zarrpoint/version.hpp"\n', ""),
         ('    license = "Apache-2.0"\n', '    license = "Apache-2.0"\n    url = "https://github.com/conan-io/conan-center-index"\n'
                                         f'    homepage = "https://github.com/{repository}"\n'),

@@ -39,7 +39,7 @@ cmake --build build-stubs
 ./build-stubs/app
 
 # The recipe for ConanCenter, with an archive as GitHub has it.
-tar -chzf archive.tar.gz zarrpoint/include zarrpoint/tools/cmake zarrpoint/LICENSE
+tar -chzf archive.tar.gz zarrpoint/include zarrpoint/examples/*/my_*.hpp zarrpoint/tools/cmake zarrpoint/LICENSE
 python3 zarrpoint/tools/packaging/recipes.py owner/zarrpoint archive.tar.gz recipes "file://$PWD/archive.tar.gz"
 export CONAN_HOME=$PWD/home_debian
 conan create recipes/conan-center-index/recipes/zarrpoint/all --version "$version" --profile:all profile_debian

@@ -40,7 +40,7 @@ cmake --build build
 ./build/app
 
 # The port for the registry, with the archive that its checksum is of, installs the same files.
-tar -chzf archive.tar.gz zarrpoint/include zarrpoint/tools/cmake zarrpoint/CMakeLists.txt zarrpoint/CMakePresets.json zarrpoint/LICENSE
+tar -chzf archive.tar.gz zarrpoint/include zarrpoint/examples/*/my_*.hpp zarrpoint/tools/cmake zarrpoint/CMakeLists.txt zarrpoint/CMakePresets.json zarrpoint/LICENSE
 python3 zarrpoint/tools/packaging/recipes.py owner/zarrpoint archive.tar.gz recipes
 cmake -DPORT_FOLDER="$PWD/recipes/vcpkg/ports/zarrpoint" -DINSTALLED="$PWD/registry" -DARCHIVE="$PWD/archive.tar.gz" -P install_port.cmake
 diff -r installed registry
