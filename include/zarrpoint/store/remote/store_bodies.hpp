@@ -124,7 +124,7 @@ class http_store::object final : public blob {
   }
 
  private:
-  static constexpr std::size_t largest_part = std::size_t{64} << 20;
+  static constexpr std::size_t largest_part = std::size_t{8} << 20;
   static constexpr std::size_t largest_joined = std::size_t{1} << 20;
   static constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
 
