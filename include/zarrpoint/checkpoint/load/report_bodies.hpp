@@ -20,7 +20,8 @@ ZARRPOINT_INLINE void load_report::begin(std::string_view leaf, const checkpoint
     if (const auto known = from->metadata(leaf)) begun.stored_bytes = known->stored_bytes;
   }
   const std::lock_guard lock(work_.mutex);
-  if (!work_.since) work_.since = begun.since;
+  // Leaves of several threads come here in any order.
+  work_.since = work_.since ? std::min(*work_.since, begun.since) : begun.since;
   if (from != nullptr) check_once(*from, by);
   work_.leaves.insert_or_assign(std::string(leaf), begun);
 }
@@ -41,7 +42,7 @@ ZARRPOINT_INLINE void load_report::end(std::string_view leaf, const tensor_spec&
   one.seconds = seconds_since(at->second.since);
   bytes += one.bytes;
   stored_bytes += one.stored_bytes.value_or(0);
-  seconds = seconds_since(*work_.since);
+  seconds = std::max(seconds, seconds_since(*work_.since));
 }
 
 ZARRPOINT_INLINE void load_report::warn(std::string text) {
