@@ -141,7 +141,7 @@ noexcept() {
   printf '%s\n' distributed dcp dcp_save gguf group_manager megatron ocdbt orbax safetensors torch |
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
     printf 'examples/docs/%s.cpp\n' arrays data_types distributed extend handlers hierarchy recipes stores tutorial |
-    xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Itests/support '{}' &&
+    xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Iexamples/codecs -Iexamples/stores -Iexamples/formats -Itests/support '{}' &&
     preset noexcept "core exec zarr handler embedded"
 }
 # Without the calls that Linux alone has (docs/platforms.md): what the library was compiled to calls none of them.
