@@ -31,4 +31,5 @@ int main(int count, char**) {
   const std::vector<float> w(1000, 1.5F);
   by_url(w);
   by_store(w);
+  return 0;
 }

@@ -51,7 +51,8 @@ INCLUDE_LINE = re.compile(r"^#include .*$", re.M)
 # A program with headers of its own, or with something in a namespace that is not its own.
 ALONE = re.compile(r'^(#include "|template <>|namespace \w+ {|extern "C"|void\* operator)', re.M)
 # What programs of examples/docs include as their documents tell.
-PRINTED = [f"-I{ROOT}/examples/handlers", f"-I{ROOT}/tests/support", "-isystem/usr/include/eigen3"]
+PRINTED = [*(f"-I{ROOT}/examples/{of}" for of in ("codecs", "formats", "handlers", "stores")),
+           f"-I{ROOT}/tests/support", "-isystem/usr/include/eigen3"]  # fmt: skip
 PYTHON = [f"-isystem{sysconfig.get_paths()['include']}"]
 
 

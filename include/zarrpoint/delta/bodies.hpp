@@ -330,6 +330,7 @@ class delta_writer {
     for (const stored_leaf& leaf : base_.contents.leaves)
       if (!names.contains(leaf.name)) out.removed.push_back(leaf.name);
     std::vector<std::string_view> stored;
+    stored.reserve(out.commit.leaves.size());
     for (const leaf_record& leaf : out.commit.leaves) stored.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(stored));
     ZARRPOINT_CHECK(put_group_documents(to, groups, {}, 3));
@@ -530,7 +531,8 @@ inline result<save_report> write_delta(const location& where, const delta::forma
   ZARRPOINT_TRY(
       report, publish_tree(where, what.options, what.how,
                            [&](const any_store& to, std::vector<std::string>& taken) {
-                             for (const result_leaf& leaf : set.leaves) taken.push_back(leaf.name);
+                             for (const result_leaf& leaf : set.leaves)
+                               taken.emplace_back(leaf.name);
                              return delta_writer(base, set, what.options, what.how).write(to, path);
                            }));
   if (path.empty())
@@ -696,6 +698,7 @@ inline result<save_report> write_applied(const opened_root& from, const any_stor
   report.id = from.contents.id;
   const context one = with_scratch(how);
   std::vector<std::string_view> names;
+  names.reserve(from.contents.leaves.size());
   for (const stored_leaf& leaf : from.contents.leaves) names.emplace_back(leaf.name);
   ZARRPOINT_TRY(groups, groups_of(names, from.contents.groups));
   report.leaves.resize(from.contents.leaves.size());
@@ -734,7 +737,7 @@ ZARRPOINT_INLINE result<save_report> apply_deltas(const location& where, const d
     return detail::publish_tree(where, options, how,
                                 [&](const any_store& to, std::vector<std::string>& taken) {
                                   for (const detail::stored_leaf& leaf : from.contents.leaves)
-                                    taken.push_back(leaf.name);
+                                    taken.emplace_back(leaf.name);
                                   return detail::write_applied(from, to, how);
                                 });
   });

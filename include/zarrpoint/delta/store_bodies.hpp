@@ -78,7 +78,7 @@ ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
   node base(node::object{{"id", of.base_id}, {"forms_crc32c", of.base_forms}});
   if (!of.base_path.empty()) base.set("path", of.base_path);
   node::array removed;
-  for (const std::string& name : of.removed) removed.push_back(name);
+  for (const std::string& name : of.removed) removed.emplace_back(name);
   node::object results;
   for (const auto& [name, objects] : of.results) results.push_back({name, objects_node(objects)});
   const node own(node::object{{"format", delta_document::format},
@@ -88,6 +88,7 @@ ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
   const std::string attributes =
       dump_json(of.attributes.is_null() ? node(node::object{}) : of.attributes);
   std::vector<std::string> texts;
+  texts.reserve(of.commit.leaves.size());
   for (const leaf_record& leaf : of.commit.leaves)
     texts.push_back(dump_json(leaf.metadata, json_style::compact));
   const std::vector<std::string_view> documents(texts.begin(), texts.end());
@@ -537,6 +538,7 @@ class delta_joiner {
 
   result<void> finish() {
     std::vector<std::string_view> names;
+    names.reserve(commit_.leaves.size());
     for (const leaf_record& leaf : commit_.leaves) names.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(names, commit_.groups));
     save_options options;

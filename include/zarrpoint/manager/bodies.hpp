@@ -558,7 +558,8 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job
       each.name = name + '/' + each.name;
       all.leaves.push_back(std::move(each));
     }
-    for (const std::string& text : one->warnings) all.warnings.push_back(name + ": " + text);
+    for (const std::string& text : one->warnings)
+      all.warnings.push_back(std::string(name).append(": ").append(text));
     all.bytes += one->bytes;
     all.stored_bytes += one->stored_bytes;
     all.seconds = std::max(all.seconds, one->seconds);
@@ -645,7 +646,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
   };
   if (seen.opened) return check(*seen.opened);
   for (const std::string& item : seen.record.items) {
-    ZARRPOINT_TRY(at, place(name + '/' + item));
+    ZARRPOINT_TRY(at, place(std::string(name).append("/").append(item)));
     auto opened = zarrpoint::open(at, options.how);
     // A JSON document, or a format that this program does not read: its files have their sizes.
     if (opened) ZARRPOINT_CHECK(check(*opened).at("item " + detail::in_quotes(item)));

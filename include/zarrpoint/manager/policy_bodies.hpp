@@ -38,6 +38,7 @@ ZARRPOINT_INLINE std::vector<std::size_t> ranked(std::span<const step_record> st
     return steps[a.second].step > steps[b.second].step;
   });
   std::vector<std::size_t> out;
+  out.reserve(values.size());
   for (const auto& [value, at] : values) out.push_back(at);
   return out;
 }

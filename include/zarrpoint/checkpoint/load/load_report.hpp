@@ -49,6 +49,7 @@ class load_report final : public detail::load_observer {
   struct work {
     work() = default;
     work(const work&) noexcept {}
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): it copies nothing
     work& operator=(const work&) noexcept { return *this; }
 
     std::mutex mutex;

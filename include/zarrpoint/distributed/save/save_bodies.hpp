@@ -389,6 +389,7 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   report_.warnings = std::move(planned.warnings);
   std::vector<std::string_view> names;
+  names.reserve(arrays_.size() + planned.grids.size());
   for (const planned_array& one : arrays_) names.emplace_back(one.tensor.key);
   for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
   ZARRPOINT_CHECK(for_unmatched(options_.storage.rules, names, std::identity(),

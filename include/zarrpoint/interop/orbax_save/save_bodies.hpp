@@ -287,7 +287,7 @@ ZARRPOINT_INLINE save_format::save_format(const v0::detail::save_group& group,
                                           tree_options options)
     : group_(group),
       target_(where),
-      given_(std::move(mine)),
+      given_(mine),
       options_{std::move(options.how), with_item(std::move(options.as))} {}
 
 ZARRPOINT_INLINE result<void> save_format::find_target() {

@@ -197,9 +197,9 @@ ZARRPOINT_INLINE found_keys keys_of_web_identity(const any_transport& by) {
                               "AssumeRoleWithWebIdentity"));
   aws_credentials out;
   ZARRPOINT_CHECK(for_each_xml_text(text, [&](std::string_view path, std::string& value) {
-    if (path.ends_with("/Credentials/AccessKeyId")) out.access_key = std::move(value);
-    if (path.ends_with("/Credentials/SecretAccessKey")) out.secret_key = std::move(value);
-    if (path.ends_with("/Credentials/SessionToken")) out.session_token = std::move(value);
+    if (path.ends_with("/Credentials/AccessKeyId")) out.access_key = value;
+    if (path.ends_with("/Credentials/SecretAccessKey")) out.secret_key = value;
+    if (path.ends_with("/Credentials/SessionToken")) out.session_token = value;
     if (path.ends_with("/Credentials/Expiration")) out.expires = parse_iso_time(value);
   }));
   if (out.access_key.empty() || out.secret_key.empty())
@@ -260,9 +260,14 @@ ZARRPOINT_INLINE found_keys keys_of_profile(std::string_view asked) {
   for (const char* other : {"sso_session", "sso_start_url", "role_arn", "login_session"}) {
     if (!setting_of(profile, other).empty())
       return error{errc::unsupported,
-                   "the profile " + name + " signs in by " + other +
-                       "; set `credential_process = aws configure export-credentials --profile " +
-                       name + "` in another profile, and use that"};
+                   std::string("the profile ")
+                       .append(name)
+                       .append(" signs in by ")
+                       .append(other)
+                       .append("; set `credential_process = aws configure export-credentials "
+                               "--profile ")
+                       .append(name)
+                       .append("` in another profile, and use that")};
   }
   if (profile.empty() && (!asked.empty() || !environment_value("AWS_PROFILE").empty()))
     return error{errc::invalid_argument, "there is no profile " + name + " in ~/.aws"};

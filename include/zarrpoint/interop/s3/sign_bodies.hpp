@@ -442,10 +442,10 @@ ZARRPOINT_INLINE result<s3_listing> parse_s3_listing(std::string_view document) 
 ZARRPOINT_INLINE s3_problem parse_s3_problem(std::string_view document) {
   s3_problem out;
   const auto read = for_each_xml_text(document, [&](std::string_view path, std::string& text) {
-    if (path == "Error/Code") out.code = std::move(text);
-    if (path == "Error/Message") out.message = std::move(text);
-    if (path == "Error/Region") out.region = std::move(text);
-    if (path == "Error/RequestId") out.request_id = std::move(text);
+    if (path == "Error/Code") out.code = text;
+    if (path == "Error/Message") out.message = text;
+    if (path == "Error/Region") out.region = text;
+    if (path == "Error/RequestId") out.request_id = text;
   });
   if (!read) return {};
   return out;

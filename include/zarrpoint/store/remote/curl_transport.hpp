@@ -53,7 +53,8 @@ class curl_driver {
     if (::getpid() != process_) {
       // A child of fork: the thread is not there, its connections are the parent's.
       if (thread_.joinable())
-        new std::thread(std::move(thread_));  // can be neither joined nor left
+        // It can be neither joined nor left.
+        new std::thread(std::move(thread_));  // NOLINT(bugprone-unhandled-exception-at-new)
       return;
     }
     {
