@@ -536,7 +536,7 @@ inline result<save_report> write_delta(const location& where, const delta::forma
                              return delta_writer(base, set, what.options, what.how).write(to, path);
                            }));
   if (path.empty())
-    report.warnings.push_back(
+    report.warnings.emplace_back(
         "the delta does not say where its base lies, which is not in the directory around it: "
         "who opens it gives the base");
   return std::move(report);
