@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -64,7 +63,7 @@ class save_queue {
       if (!*ready) break;
       auto report = calls_.front().operation->finish(calls_.front().written.get());
       const finalizer when_committed = std::move(calls_.front().when_committed);
-      calls_.pop_front();
+      calls_.erase(calls_.begin());
       if (report && when_committed) {
         // Later saves go on, and the other processes with them.
         result<void> done = guarded([&] { return when_committed(*report); });
@@ -96,7 +95,7 @@ class save_queue {
 
   any_communicator ranks_;
   any_executor executor_;
-  std::deque<call> calls_;
+  std::vector<call> calls_;  // few: <deque> has 1,700 lines
   std::uint64_t scheduled_ = 0;
 };
 

@@ -556,7 +556,7 @@ ZARRPOINT_INLINE result<void> zip_member_writer::write(std::uint64_t offset, byt
     if (place_ == nullptr || end > place_->extent.capacity()) ZARRPOINT_CHECK(make_room(end));
     size_ = std::max(size_, end);
   }
-  const std::shared_lock lock(mutex_);
+  const many_lock::together lock(mutex_);
   return put(offset, bytes);
 }
 
@@ -568,7 +568,7 @@ ZARRPOINT_INLINE result<void> zip_member_writer::reserve(std::uint64_t size) {
 
 ZARRPOINT_INLINE result<void> zip_member_writer::read(std::uint64_t offset,
                                                       mutable_bytes into) const {
-  const std::shared_lock lock(mutex_);
+  const many_lock::together lock(mutex_);
   if (offset > size_ || into.size() > size_ - offset)
     return error{errc::out_of_range, "read " + name() + ": that part was not written yet"};
   if (place_ != nullptr) return archive_->read(place_->extent.data + offset, into);

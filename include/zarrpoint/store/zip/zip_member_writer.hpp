@@ -4,8 +4,9 @@
 
 #include <zarrpoint/store/zip/zip_builder.hpp>
 
+#include <pthread.h>
+
 #include <cstring>
-#include <shared_mutex>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -30,6 +31,33 @@ class zip_checksum {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, piece> pieces_;
   bool overlaps_ = false;
+};
+
+/// A lock that one has alone, or many have together: what `std::shared_mutex` is, without the 300
+/// lines of its header, which each program would read.
+class many_lock {
+ public:
+  /// Holds it together with others for as long as it lives.
+  class together {
+   public:
+    explicit together(many_lock& of) : of_(of) { ::pthread_rwlock_rdlock(&of_.lock_); }
+    together(const together&) = delete;
+    together& operator=(const together&) = delete;
+    ~together() { of_.unlock(); }
+
+   private:
+    many_lock& of_;
+  };
+
+  many_lock() = default;
+  many_lock(const many_lock&) = delete;
+  many_lock& operator=(const many_lock&) = delete;
+  ~many_lock() { ::pthread_rwlock_destroy(&lock_); }
+  void lock() { ::pthread_rwlock_wrlock(&lock_); }
+  void unlock() { ::pthread_rwlock_unlock(&lock_); }
+
+ private:
+  ::pthread_rwlock_t lock_ = PTHREAD_RWLOCK_INITIALIZER;
 };
 
 /// A member being written. Small ones are kept in memory until they are whole. Others get a piece
@@ -75,7 +103,7 @@ class zip_member_writer final : public blob_writer {
 
   const std::shared_ptr<zip_builder> archive_;
   const store_key key_;
-  mutable std::shared_mutex mutex_;  ///< shared by all that write to the place
+  mutable many_lock mutex_;  ///< shared by all that write to the place
   std::vector<std::byte> kept_;
   std::uint64_t reserved_ = 0;
   std::uint64_t size_ = 0;
