@@ -55,7 +55,7 @@ CONFINED = [
     (r"sys/mman\.h", {"memory/bodies.hpp", "store/"}),
     (r"(sched|unistd)\.h", {"exec/bodies.hpp", "store/", "cuda/runtime/numa.hpp"}),  # how many processors may run us
     (r"sys/syscall\.h", {"store/", "cuda/runtime/numa.hpp"}),
-    (r"(sys|linux)/.*|(dirent|errno|fcntl)\.h", {"store/"}),
+    (r"(sys|linux)/.*|(dirent|errno|fcntl|pthread)\.h", {"store/"}),
     (r"curl/.*", {"store/remote/curl_transport.hpp"}),
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
     (r"cuda.*\.h", {"cuda/"}),

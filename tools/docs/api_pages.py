@@ -27,6 +27,8 @@ LAYERS = {
     "memory": "Tensors, views, memory resources and spaces.",
     "exec": "Executors, progress, stopping, results that are being made.",
     "distributed": "One checkpoint of many processes: sharded tensors, states, saving and loading together.",
+    "manager": "The steps of a training run: when to save, what to keep, the newest and the best.",
+    "delta": "What differs from another checkpoint: saved, opened, applied.",
     "cuda": "Tensors on CUDA devices: streams, events, spaces, views; kernels.",
     "interop": "Layouts of others: safetensors, Megatron-Core, torch.save; MPI.",
     "zarr": "Metadata of Zarr v2 and v3 as plain structs, and their JSON.",
