@@ -127,7 +127,7 @@ class Npz:
 
     @staticmethod
     def leaf(name, value):
-        if value.dtype.kind == "U":
+        if value.dtype.kind == "U" and value.dtype.itemsize == 0:  # Zarr has no text of length 0
             return Leaf(name, "string", value.shape, texts(value.reshape(-1).tolist()), array=value)
         return Leaf(name, name_of(value.dtype), value.shape, little(value), array=value)
 
