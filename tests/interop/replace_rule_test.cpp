@@ -258,36 +258,35 @@ TEST_CASE("replace_rule: a file that is named like theirs is not their checkpoin
   }
 }
 
-TEST_CASE("replace_rule: a checkpoint of another format that comes during a save is refused") {
-  using saver = std::function<result<save_report>(const location&)>;
-  const auto by_two = [](const any_writable_format& as) -> saver {
+/// A way to save one leaf, and what makes a directory a checkpoint of another format.
+struct saver {
+  const char* name;
+  std::function<result<save_report>(const location&)> save;
+  const char* foreign;
+};
+
+std::vector<saver> all_savers() {
+  const auto by_group = [](const any_writable_format& as) {
     return [as](const location& where) {
       return save(where, state{{"w", shard("w", first, {}).value()}}, {},
                   {.storage = {.sync = false, .format = as}});
     };
   };
-  const struct {
-    const char* name;
-    saver save;
-    const char* foreign;  ///< what makes a directory a checkpoint of another format
-  } all[] = {{"zarr",
-              [](const location& at) {
-                return save(at, {{"w", first}}, {.sync = false});
-              },
-              "_METADATA"},
-             {"zarr of a group", by_two({}), ".metadata"},
-             {"orbax",
-              [](const location& at) {
-                return orbax::save(at, {{"w", first}}, {.sync = false});
-              },
-              ".metadata"},
-             {"dcp", by_two(dcp::format{}), "_METADATA"},
-             {"safetensors",
-              [](const location& at) {
-                return save(at, {{"w", first}}, {.sync = false, .format = safetensors::format{}});
-              },
-              ".metadata"}};
-  for (const auto& of : all) {
+  const auto by_one = [](const any_writable_format& as) {
+    return [as](const location& where) {
+      return save(where, {{"w", first}}, {.sync = false, .format = as});
+    };
+  };
+  return {{"zarr", by_one({}), "_METADATA"},
+          {"zarr of a group", by_group({}), ".metadata"},
+          {"orbax", by_one(orbax::format{}), ".metadata"},
+          {"orbax of a group", by_group(orbax::format{}), ".metadata"},
+          {"dcp", by_group(dcp::format{}), "_METADATA"},
+          {"safetensors", by_one(safetensors::format{}), ".metadata"}};
+}
+
+TEST_CASE("replace_rule: a checkpoint of another format that comes during a save is refused") {
+  for (const saver& of : all_savers()) {
     for (const bool is_there : {false, true}) {
       CAPTURE(of.name);
       CAPTURE(is_there);
@@ -327,32 +326,12 @@ TEST_CASE("replace_rule: a checkpoint of another format that comes during a save
 }
 
 TEST_CASE("replace_rule: what others put in the place of a checkpoint during a save stays") {
-  using saver = std::function<result<save_report>(const location&)>;
-  const auto by_group = [](const any_writable_format& as) -> saver {
-    return [as](const location& where) {
-      return save(where, state{{"w", shard("w", first, {}).value()}}, {},
-                  {.storage = {.sync = false, .format = as}});
-    };
-  };
-  const struct {
-    const char* name;
-    saver save;
-  } all[] = {{"zarr",
-              [](const location& at) {
-                return save(at, {{"w", first}}, {.sync = false});
-              }},
-             {"zarr of a group", by_group({})},
-             {"orbax", by_group(orbax::format{})},
-             {"dcp", by_group(dcp::format{})},
-             {"safetensors", [](const location& at) {
-                return save(at, {{"w", first}}, {.sync = false, .format = safetensors::format{}});
-              }}};
   const auto put = [](const std::string& path, std::string_view text) {
     fs::create_directories(fs::path(path).parent_path());
     test::write_file(path, std::string(text));
   };
   const char* const group = R"({"zarr_format":3,"node_type":"group"})";
-  for (const auto& of : all) {
+  for (const saver& of : all_savers()) {
     CAPTURE(of.name);
     const test::temp_directory folder;
     const auto save_while = [&](const std::function<void()>& others) {

@@ -274,7 +274,7 @@ TEST_CASE("manager: what was begun is erased only where it is known not to be wh
     save_step(manager, 1).value();
     manager.close().value();
   }
-  // The note of a step that is whole, and that cannot be looked at for now.
+  // The note of a step that is whole, and that a disk does not let anybody look at.
   put(".zarrpoint_manager/begun_step_00000001", "");
   {
     manager_options little;

@@ -8,6 +8,8 @@
 #include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/interop/s3/s3_client.hpp>
 #include <zarrpoint/interop/s3/sha256.hpp>
 #include <zarrpoint/store/file/posix.hpp>
@@ -25,32 +27,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<void> for_each_parallel(std::size_t count, unsigned width,
                                                 const std::function<result<void>(std::size_t)>& f) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::size_t failed = count;
-  result<void> outcome;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      auto done = guarded([&] { return f(i); });
-      if (done) continue;
-      const std::lock_guard lock(mutex);
-      if (i < failed) {
-        failed = i;
-        outcome = std::move(done);
-      }
-      next = count;
-    }
-  };
-  std::vector<std::thread> threads;
-  // A machine that has no thread left is slower, and no more.
-  static_cast<void>(guarded([&]() -> result<void> {
-    for (std::size_t i = 1; i < std::min<std::size_t>(count, width); ++i)
-      threads.emplace_back(work);
-    return {};
-  }));
-  work();
-  for (std::thread& one : threads) one.join();
-  return outcome;
+  const std::size_t most = std::max(width, 1U);
+  const thread_pool pool(static_cast<unsigned>(std::clamp<std::size_t>(count, 1, most)));
+  return parallel_for(pool.executor(), count, f);
 }
 
 ZARRPOINT_INLINE bool is_bucket_name(std::string_view text) {
