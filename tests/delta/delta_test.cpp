@@ -437,4 +437,23 @@ TEST_CASE("delta: what it has no place for is refused") {
   CHECK(!std::filesystem::exists(to));
 }
 
+TEST_CASE("delta: rules that match nothing, and codecs that have no effect, are told") {
+  const series of;
+  const std::string to = (of.at / "to");
+  zp::save_options how{.rules = {{.glob = "layer/*", .chunk_byte_size = 1 << 20}}};
+  const auto done = zp::save_delta(to, of.base, {{"layers/w", of.w1}}, how);
+  REQUIRE(done);
+  REQUIRE(done->warnings.size() == 1);
+  CHECK(done->warnings[0].find("\"layer/*\" matches no leaf") != std::string::npos);
+  how.rules_must_match = true;
+  CHECK(zp::save_delta(to, of.base, {{"layers/w", of.w2}}, how).failure().code ==
+        zp::errc::invalid_argument);
+  CHECK(zp::open_delta(to).value().id() == done->id);  // what was there stays
+  how.rules = {{.glob = "layers/*", .codecs = zp::zstd_codecs()}};
+  const auto coded = zp::save_delta(to, of.base, {{"layers/w", of.w1}}, how);
+  REQUIRE(coded);
+  REQUIRE(coded->warnings.size() == 1);
+  CHECK(coded->warnings[0].find("a codec of its own") != std::string::npos);
+}
+
 }  // namespace delta_test

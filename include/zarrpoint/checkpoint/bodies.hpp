@@ -34,6 +34,18 @@ ZARRPOINT_INLINE std::string detail::unmatched_rule(std::string_view glob) {
   return text.append(in_quotes(glob)).append(" matches no leaf");
 }
 
+ZARRPOINT_INLINE result<void> detail::check_rules(const save_options& options,
+                                                  std::span<const std::string_view> names,
+                                                  std::vector<std::string>& warnings) {
+  const auto name_of = [](std::string_view name) { return name; };
+  return for_unmatched(options.rules, names, name_of, [&](std::string text) -> result<void> {
+    if (options.rules_must_match)
+      return error{errc::invalid_argument, "save_options: " + std::move(text)};
+    warnings.push_back(std::move(text));
+    return {};
+  });
+}
+
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES

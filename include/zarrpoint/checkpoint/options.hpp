@@ -242,6 +242,11 @@ result<void> for_unmatched(const std::vector<Rule>& rules, const Leaves& leaves,
   return {};
 }
 
+/// A warning for each rule that matches none of these names; `invalid_argument` where
+/// `rules_must_match` is set.
+result<void> check_rules(const save_options& options, std::span<const std::string_view> names,
+                         std::vector<std::string>& warnings);
+
 /// The last value set among the rules that match `name`.
 template <class Rule, class Optional>
 auto last_set(const std::vector<Rule>& rules, std::string_view name, Optional Rule::*member) {

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
+#include <zarrpoint/array/hierarchy/store_tree.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/array/read/stored_object.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
@@ -38,6 +39,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -68,20 +70,12 @@ struct result_set {
   std::string id;
 };
 
-/// Copies an object as it is stored.
+/// Copies an object that has to be there as it is stored.
 inline result<void> copy_object(const any_store& from, const any_store& to, const store_key& key) {
   ZARRPOINT_TRY(source, from.open(key));
   if (source == nullptr) return error{errc::not_found, from.describe(key) + " is missing"};
   ZARRPOINT_TRY(made, to.create(key));
-  constexpr std::uint64_t part = std::uint64_t{4} << 20;
-  std::vector<std::byte> room(static_cast<std::size_t>(std::min(part, source->size())));
-  for (std::uint64_t at = 0; at < source->size(); at += part) {
-    const auto size = static_cast<std::size_t>(std::min(part, source->size() - at));
-    const mutable_bytes bytes(room.data(), size);
-    ZARRPOINT_CHECK(source->read(at, bytes));
-    ZARRPOINT_CHECK(made->write(at, bytes));
-  }
-  return made->finish();
+  return copy_object(*source, *made);
 }
 
 /// Copies a leaf as it is stored, and verifies the copy.
@@ -528,6 +522,16 @@ inline result<save_report> write_delta(const location& where, const delta::forma
                                         " is not a checkpoint of zarrpoint in Zarr v3: convert it "
                                         "first"};
   ZARRPOINT_CHECK(check_stands(base, set.id, what));
+  std::vector<std::string_view> names;
+  names.reserve(set.leaves.size());
+  for (const result_leaf& leaf : set.leaves) names.emplace_back(leaf.name);
+  std::vector<std::string> warnings;
+  ZARRPOINT_CHECK(check_rules(what.options, names, warnings));
+  const auto has_codecs = [](const leaf_rule& rule) { return rule.codecs.has_value(); };
+  if (std::any_of(what.options.rules.begin(), what.options.rules.end(), has_codecs))
+    warnings.emplace_back(
+        "what differs from the base has a codec of its own: the codecs of rules are those of "
+        "leaves that are stored whole");
   ZARRPOINT_TRY(
       report, publish_tree(where, what.options, what.how,
                            [&](const any_store& to, std::vector<std::string>& taken) {
@@ -535,6 +539,8 @@ inline result<save_report> write_delta(const location& where, const delta::forma
                                taken.emplace_back(leaf.name);
                              return delta_writer(base, set, what.options, what.how).write(to, path);
                            }));
+  report.warnings.insert(report.warnings.begin(), std::make_move_iterator(warnings.begin()),
+                         std::make_move_iterator(warnings.end()));
   if (path.empty())
     report.warnings.emplace_back(
         "the delta does not say where its base lies, which is not in the directory around it: "
@@ -999,6 +1005,8 @@ ZARRPOINT_INLINE result<applied_delta> apply_delta(const location& delta,
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/array/hierarchy/bodies.hpp>
+#include <zarrpoint/checkpoint/bodies.hpp>
 #include <zarrpoint/checkpoint/load/bodies.hpp>
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>
 #include <zarrpoint/checkpoint/verify/verify_bodies.hpp>

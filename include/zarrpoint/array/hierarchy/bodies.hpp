@@ -269,7 +269,6 @@ namespace detail {
 
 // ---------------------------------------------------------------------------------- store_tree.hpp
 
-/// Copies one object in pieces.
 ZARRPOINT_INLINE result<void> copy_object(const blob& from, blob_writer& to) {
   ZARRPOINT_CHECK(to.reserve(from.size()));
   std::vector<std::byte> piece(

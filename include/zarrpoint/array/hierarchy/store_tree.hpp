@@ -45,6 +45,9 @@ result<void> for_each_object(const any_store& store, const store_key& prefix, F&
   return {};
 }
 
+/// Copies one object in pieces, as it is, and finishes it.
+result<void> copy_object(const blob& from, blob_writer& to);
+
 /// A key of a store.
 struct tree_place {
   const any_store& store;

@@ -781,16 +781,13 @@ ZARRPOINT_INLINE std::vector<std::string> leaves_plan::taken_paths() const {
   return out;
 }
 
-/// A warning for each rule that matches no leaf, or an error where each must match one.
 ZARRPOINT_INLINE result<void> check_rules(const save_options& options, std::span<const leaf> leaves,
                                           std::vector<std::string>& warnings) {
-  const auto name_of = [](const leaf& value) { return std::string_view(value.name()); };
-  return for_unmatched(options.rules, leaves, name_of, [&](std::string text) -> result<void> {
-    if (options.rules_must_match)
-      return error{errc::invalid_argument, "save_options: " + std::move(text)};
-    warnings.push_back(std::move(text));
-    return {};
-  });
+  if (options.rules.empty()) return {};
+  std::vector<std::string_view> names;
+  names.reserve(leaves.size());
+  for (const leaf& one : leaves) names.emplace_back(one.name());
+  return check_rules(options, names, warnings);
 }
 
 /// What leaves are planned as, each layout once for all that have it.

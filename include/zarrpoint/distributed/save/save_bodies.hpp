@@ -392,13 +392,7 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   names.reserve(arrays_.size() + planned.grids.size());
   for (const planned_array& one : arrays_) names.emplace_back(one.tensor.key);
   for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
-  ZARRPOINT_CHECK(for_unmatched(options_.storage.rules, names, std::identity(),
-                                [&](std::string text) -> result<void> {
-                                  if (options_.storage.rules_must_match)
-                                    return error{errc::invalid_argument, "save_options: " + text};
-                                  report_.warnings.push_back(std::move(text));
-                                  return {};
-                                }));
+  ZARRPOINT_CHECK(check_rules(options_.storage, names, report_.warnings));
   if (saver_.sharded_saver()->stores_zarr()) {  // no reader of Zarr opens other layouts
     hidden_leaves hidden;
     for (const planned_array& one : arrays_)
