@@ -23,8 +23,7 @@ namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
 /// How a state is saved: what all formats have, and what is PyTorch's own.
 struct state_options {
-  bool overwrite = true;
-  bool sync = true;
+  save_options how;
   format as{};
 };
 
@@ -55,6 +54,8 @@ class save_format final : public v0::detail::save_format {
   save_report& report() override { return report_; }
 
  private:
+  result<void> begin_files();
+
   const v0::detail::save_group& group_;
   const location where_;
   const state_part given_;  ///< the caller's, gone when all is staged
@@ -64,7 +65,8 @@ class save_format final : public v0::detail::save_format {
   message shared_;  ///< what it has of whole leaves, which others may have alike
 
   state_rules rules_;
-  v0::detail::group_save_place place_{where_, group_, {options_.overwrite, options_.sync}, rules_};
+  v0::detail::group_save_place place_{
+      where_, group_, {options_.how.overwrite, options_.how.sync}, rules_};
   planned_items plan_;  ///< of rank 0
   message part_;
   std::vector<item_to_write> items_;

@@ -530,9 +530,19 @@ ZARRPOINT_INLINE result<std::vector<message>> save_format::plan(std::vector<mess
   plan_ = std::move(planned);
   // Nothing is touched unless all of the metadata can be written.
   ZARRPOINT_CHECK(write_metadata(plan_.made).transform([](const std::string&) {}));
-  ZARRPOINT_CHECK(place_.open());
-  ZARRPOINT_CHECK(place_.clear(report_));
+  ZARRPOINT_CHECK(begin_files());
   return out;
+}
+
+/// Of rank 0, with a plan.
+ZARRPOINT_INLINE result<void> save_format::begin_files() {
+  std::vector<std::string_view> names;
+  names.reserve(plan_.made.tensors.size() + plan_.made.values.size());
+  for (const auto& tensor : plan_.made.tensors) names.emplace_back(tensor.name);
+  for (const auto& value : plan_.made.values) names.emplace_back(value.name);
+  ZARRPOINT_CHECK(v0::detail::check_rules(options_.how, names, report_.warnings));
+  ZARRPOINT_CHECK(place_.open());
+  return place_.clear(report_);
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
@@ -575,8 +585,7 @@ ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const voi
   ZARRPOINT_CHECK(take_part(last.part));
   if (!group_.is_root()) return {};
   plan_ = last.plan;
-  ZARRPOINT_CHECK(place_.open());
-  return place_.clear(report_);
+  return begin_files();
 }
 
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
@@ -638,8 +647,8 @@ ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
     return v0::detail::collective_save::make(
         {.ranks = ranks, .how = how, .name = where.name(), .plans = options.plans.get()},
         [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
-          auto out = v0::detail::make_counted<save_format>(
-              of, where, mine, state_options{options.overwrite, options.sync, std::move(as)});
+          auto out = v0::detail::make_counted<save_format>(of, where, mine,
+                                                           state_options{options, std::move(as)});
           out->about_options = std::move(warnings);
           return std::shared_ptr<v0::detail::save_format>(std::move(out));
         });
@@ -703,7 +712,7 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
     held->values.emplace_back(key, json_text{dump_json(value, json_style::compact)});
   auto out = v0::detail::make_counted<detail::save_format>(
       what.group, what.where, state_part{held->state.tensors, held->values},
-      detail::state_options{options.overwrite, options.sync, as});
+      detail::state_options{options, as});
   out->held = held;
   out->about_options = std::move(warnings);
   return std::shared_ptr<v0::detail::save_format>(std::move(out));

@@ -665,12 +665,11 @@ class tree_planner {
     return {};
   }
 
-  result<void> check_rules() const {
-    if (!options_.how.rules_must_match) return {};
-    return v0::detail::for_unmatched(
-        options_.how.rules, plan_.items,
-        [](const planned_item& one) { return std::string_view(one.told.name); },
-        [](std::string text) -> result<void> { return bad_tree("save_options: " + text); });
+  result<void> check_rules() {
+    std::vector<std::string_view> names;
+    names.reserve(plan_.items.size());
+    for (const planned_item& one : plan_.items) names.emplace_back(one.told.name);
+    return v0::detail::check_rules(options_.how, names, plan_.warnings);
   }
 
   result<void> add(const described_leaf& of, std::size_t source, const leaf_cuts& cuts) {

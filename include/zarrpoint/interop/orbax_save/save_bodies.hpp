@@ -855,7 +855,9 @@ ZARRPOINT_INLINE result<save_report> save(const location& where,
 }
 
 ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_request& what) {
-  ZARRPOINT_TRY(warnings, detail::check_options_of(what).at("save " + what.where.name()));
+  // The plan compares the rules with what becomes of the leaves.
+  const save_request rest{what.where, {}, what.empty_groups, what.options, what.how};
+  ZARRPOINT_TRY(warnings, detail::check_options_of(rest).at("save " + what.where.name()));
   std::vector<tree_item> items;
   for (const leaf& each : what.leaves) items.emplace_back(tree_path(each.name()), each);
   for (const std::string& group : what.empty_groups)
