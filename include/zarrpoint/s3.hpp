@@ -5,6 +5,8 @@
 // Checkpoints in S3 and in stores that speak as it does (docs/s3.md). A transport is needed:
 // that of curl.hpp, or one of your own.
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/interop/s3/bucket_client.hpp>
+#include <zarrpoint/interop/s3/bucket_store.hpp>
 #include <zarrpoint/interop/s3/credentials.hpp>
 #include <zarrpoint/interop/s3/s3_client.hpp>
 #include <zarrpoint/interop/s3/s3_store.hpp>
@@ -13,6 +15,8 @@
 #include <zarrpoint/interop/s3/xml_reader.hpp>
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/interop/s3/bucket_bodies.hpp>
+#include <zarrpoint/interop/s3/bucket_store_bodies.hpp>
 #include <zarrpoint/interop/s3/client_bodies.hpp>
 #include <zarrpoint/interop/s3/credentials_bodies.hpp>
 #include <zarrpoint/interop/s3/sign_bodies.hpp>

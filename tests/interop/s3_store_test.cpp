@@ -157,6 +157,14 @@ TEST_CASE("s3: an error under the status 200 is an error") {
   REQUIRE_FALSE(done);
   CHECK(done.failure().message.find("InternalError") != std::string::npos);
   CHECK(of->uploads.empty());
+  // One that passes is not told.
+  int failures = 2;
+  of->instead = [&](const std::string& what) -> zp::http_response {
+    if (!what.starts_with("POST x/big?uploadId") || failures-- <= 0) return {};
+    return {.status = 200, .headers = {}, .text = "<Error><Code>SlowDown</Code></Error>"};
+  };
+  store.put(key("big"), random_bytes(std::size_t{6} << 20)).value();
+  CHECK(of->objects.contains("x/big"));
 }
 
 TEST_CASE("s3: a bucket of another region is asked there") {

@@ -3,24 +3,17 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/s3/bucket_client.hpp>
 #include <zarrpoint/interop/s3/credentials.hpp>
-#include <zarrpoint/interop/s3/sigv4.hpp>
-#include <zarrpoint/interop/s3/xml_reader.hpp>
-#include <zarrpoint/store/base/blob.hpp>
-#include <zarrpoint/store/remote/http_client.hpp>
-#include <zarrpoint/store/remote/transport.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -50,103 +43,56 @@ struct s3_options {
 
 namespace detail {
 
-/// One request to a bucket.
-struct s3_request {
-  std::string_view method = "GET";
-  std::string_view key{};  ///< in the bucket; empty: the bucket
-  query_list query{};
-  std::vector<http_header> headers{};
-  std::span<const bytes_view> body{};
-  std::size_t text_limit = std::size_t{64} << 10;
-  bool* maybe_done = nullptr;  ///< see `http_exchange`
-};
-
-/// What must be true of an object for a put: that it is not there, or that it has this ETag.
-struct put_condition {
-  std::string etag{};   ///< empty: nothing is there
-  bool is_any = false;  ///< no condition at all
-};
-
-/// Requests to one bucket, signed and repeated; a handle.
-class s3_client {
+/// A bucket of S3, or of a store that speaks as it does.
+class s3_client final : public bucket_client {
  public:
   /// Errors: `invalid_argument` for a bucket or an endpoint that is none.
-  static result<s3_client> open(std::string_view bucket, any_transport by, s3_options how);
+  static result<std::shared_ptr<const s3_client>> open(std::string_view bucket, any_transport by,
+                                                       s3_options how);
+  s3_client(std::string bucket, any_transport by, s3_options how, web_url endpoint);
 
-  const s3_options& options() const noexcept { return state_->how; }
-  const std::string& bucket() const noexcept { return state_->bucket; }
-  const any_transport& transport() const noexcept { return state_->by; }
-  const http_client& requests() const noexcept { return state_->requests; }
+  const s3_options& options() const noexcept { return how_; }
 
-  std::string name_of(std::string_view key) const;
-  /// The URL of a key, or of the bucket, in the region that is known by now.
-  web_url url_of(std::string_view key) const;
-  /// Signs as of now.
-  result<void> sign(http_request& request) const;
+  std::string name_of(std::string_view key) const override;
+  std::string address_of(std::string_view key) const override { return url_of(key).str(); }
+  result<void> sign(http_request& request) const override;
   result<std::string> presign(std::string_view key, std::int64_t seconds) const;
 
-  /// Any answer is one; another region is asked where the bucket lies in it. Errors: those of
-  /// `http_client::send`.
-  result<http_response> send(const s3_request& what) const;
-  /// As `send`, but an answer of another status than 2xx is an error, with what the service says.
-  result<http_response> demand(const s3_request& what) const;
-
-  /// The text of a small object, and the answer; nothing where there is none. A key that may not
-  /// be read is none, as S3 says 403 for a missing one to those who may not list; a login that is
-  /// refused is an error.
-  result<std::optional<http_response>> get(std::string_view key) const;
   /// The server checks a CRC-32C of all of it, unless it refuses to.
-  result<void> put(std::string_view key, std::span<const bytes_view> body,
-                   const std::vector<http_header>& headers = {}) const;
-  /// False where the condition is not met. A lost answer is resolved by reading: `body` must be
-  /// another one for each put. Errors: `outcome_unknown` where that cannot be read either.
-  result<bool> put_if(std::string_view key, std::string_view body, const put_condition& only) const;
-  result<bool> exists(std::string_view key) const;
-  result<void> erase(std::string_view key) const;
+  result<http_response> put_once(const bucket_put& what) const override;
+  result<http_response> read_once(std::string_view key) const override;
+  result<http_response> erase_once(std::string_view key) const override;
+  result<bucket_listing> list_once(std::string_view prefix, bool delimited,
+                                   std::string_view after) const override;
+  result<std::optional<std::string>> mark_of(std::string_view key,
+                                             std::string_view name) const override;
+  std::unique_ptr<part_upload> upload(std::string key, query_list marks) const override;
 
-  /// Calls `visit` with each page of the keys that begin with `prefix`. `delimited`: those with a
-  /// further slash are one prefix.
-  result<void> list(std::string_view prefix, bool delimited,
-                    const std::function<result<void>(s3_listing&)>& visit) const;
-  /// Erases all keys that begin with `prefix`, but for those that begin with `but`; the number.
-  result<std::size_t> erase_all(std::string_view prefix, std::string_view but = {}) const;
-
-  bool sends_checksums() const noexcept { return state_->checksums; }
-  /// Whether an answer is a refusal of checksums, which then are not sent any more.
-  bool refuses_checksums(const http_response& answer) const;
+  std::string version_of(const http_response& answer) const override;
+  std::string no_version() const override;
+  /// Ceph takes an ETag without its quotation marks only.
+  std::string other_form(const std::string& version) const override;
+  bool may_be_missing(const http_response& refusal) const override;
 
  private:
-  struct state {
-    state(std::string of, any_transport with, s3_options options, web_url at)
-        : bucket(std::move(of)),
-          by(std::move(with)),
-          how(std::move(options)),
-          requests(by, how.retry),
-          endpoint(std::move(at)) {}
-    std::string bucket;
-    any_transport by;
-    s3_options how;
-    http_client requests;
-    web_url endpoint;  ///< empty host: that of AWS in the region
-    mutable std::mutex mutex{};
-    std::string region{};
-    std::atomic<bool> checksums{true};
-  };
-  explicit s3_client(std::shared_ptr<state> of) : state_(std::move(of)) {}
+  /// Any answer is one; another region is asked where the bucket lies in it.
+  result<http_response> send(const bucket_request& what) const;
+  /// The URL of a key, or of the bucket, in the region that is known by now.
+  web_url url_of(std::string_view key) const;
   std::string region() const;
   /// Whether the answer names another region than the one that was asked, which is then asked.
   bool learn_region(const http_response& answer, std::string_view asked) const;
+  /// Whether an answer is a refusal of checksums, which then are not sent any more.
+  bool refuses_checksums(const http_response& answer) const;
 
-  std::shared_ptr<state> state_;
+  std::string bucket_;
+  any_transport by_;
+  s3_options how_;
+  web_url endpoint_;  ///< empty host: that of AWS in the region
+  mutable std::mutex mutex_{};
+  mutable std::string region_{};
+  mutable std::atomic<bool> checksums_{true};
 };
-
-/// Calls `f(i)` for i from 0 to `count`, in up to `width` threads. The first error, in their order.
-result<void> for_each_parallel(std::size_t count, unsigned width,
-                               const std::function<result<void>(std::size_t)>& f);
-
-/// One object that is written in parts.
-std::unique_ptr<blob_writer> make_s3_writer(s3_client to, std::string key,
-                                            std::vector<http_header> headers);
 
 }  // namespace detail
 

@@ -401,9 +401,9 @@ ZARRPOINT_INLINE result<xml_event> xml_reader::next() {
   return xml_event::end;
 }
 
-ZARRPOINT_INLINE result<s3_listing> parse_s3_listing(std::string_view document) {
-  s3_listing out;
-  s3_listing::object now;
+ZARRPOINT_INLINE result<bucket_listing> parse_s3_listing(std::string_view document) {
+  bucket_listing out;
+  bucket_listing::object now;
   const char* wrong = nullptr;
   bool is_list = false, goes_on = false;
   ZARRPOINT_CHECK(for_each_xml_text(document, [&](std::string_view path, std::string& text) {

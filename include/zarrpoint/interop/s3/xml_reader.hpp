@@ -78,7 +78,7 @@ result<void> for_each_xml_text(std::string_view document, F&& visit) {
 }
 
 /// One page of ListObjectsV2.
-struct s3_listing {
+struct bucket_listing {
   struct object {
     std::string key;
     std::uint64_t size = 0;
@@ -90,7 +90,7 @@ struct s3_listing {
   std::string next{};  ///< the token of the next page; empty: this is the last
 };
 /// Errors: `corrupt`.
-result<s3_listing> parse_s3_listing(std::string_view document);
+result<bucket_listing> parse_s3_listing(std::string_view document);
 
 /// What an error body says.
 struct s3_problem {

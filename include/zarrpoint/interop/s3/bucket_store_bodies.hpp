@@ -1,0 +1,655 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
+#include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort.hpp>
+#include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/interop/s3/bucket_store.hpp>
+#include <zarrpoint/store/base/listing.hpp>
+#include <zarrpoint/store/file/posix.hpp>
+#include <zarrpoint/store/remote/http_store.hpp>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+namespace zarrpoint { inline namespace v0 {
+
+// -------------------------------------------------------------------------------- bucket_store.hpp
+
+namespace detail {
+
+// What is ours at a place, beside the plain keys of its first checkpoint:
+//   .zarrpoint/current       which tree is published: the one object that a commit puts
+//   .zarrpoint/first         who may write to the plain keys, and when published, their list
+//   .zarrpoint/<time>-<id>/  the tree of a later save
+inline constexpr std::string_view own_folder = ".zarrpoint/";
+inline constexpr std::string_view current_name = ".zarrpoint/current";
+inline constexpr std::string_view first_name = ".zarrpoint/first";
+inline constexpr std::string_view current_head = "zarrpoint 1\ntree ";
+inline constexpr std::string_view save_mark = "zarrpoint-save";
+
+/// What `current` says: the prefix of the tree beneath the place, which is empty for the plain
+/// keys. Errors: `corrupt`.
+ZARRPOINT_INLINE result<std::string> tree_of(std::string_view text, const std::string& name) {
+  const error refuse{errc::corrupt, name + ": it does not say which checkpoint is the current one"};
+  if (!text.starts_with(current_head)) return refuse;
+  text.remove_prefix(current_head.size());
+  if (text.find('\n') == text.npos) return refuse;  // cut short, `.zarrpoint/...` is `.`
+  const std::string_view tree = text.substr(0, text.find('\n'));
+  if (tree == ".") return std::string();
+  if (!tree.starts_with(own_folder) || !tree.ends_with('/') ||
+      !store_key::parse(tree.substr(0, tree.size() - 1)))
+    return refuse;
+  return std::string(tree);
+}
+
+/// The objects beneath a prefix, which ends with a slash or is empty, as they are.
+class bucket_objects {
+ public:
+  bucket_objects(std::shared_ptr<const bucket_client> client, std::string prefix, query_list marks)
+      : client_(std::move(client)), prefix_(std::move(prefix)), marks_(std::move(marks)) {}
+
+  std::string key_of(const store_key& key) const { return prefix_ + std::string(key.str()); }
+  std::string describe(const store_key& key) const {
+    std::string of = key_of(key);
+    if (key.is_root() && of.ends_with('/')) of.pop_back();
+    return client_->name_of(of);
+  }
+
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    if (key.is_root()) return std::unique_ptr<blob>();
+    http_store_options how;
+    how.redirects = 0;
+    how.prepare = [client = client_](http_request& request) { return client->sign(request); };
+    ZARRPOINT_TRY(store,
+                  http_store::over(client_->requests(), client_->address_of(key_of(key)), how));
+    return store.open_address();
+  }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
+    ZARRPOINT_CHECK(check(key));
+    return make_part_writer(client_, key_of(key), marks_);
+  }
+  result<void> put(const store_key& key, bytes_view bytes) const {
+    ZARRPOINT_CHECK(check(key));
+    if (bytes.size() > client_->settings().part_bytes) {
+      ZARRPOINT_TRY(writer, create(key));
+      ZARRPOINT_CHECK(writer->reserve(bytes.size()));
+      ZARRPOINT_CHECK(writer->write_once(0, 0, bytes));
+      return writer->finish();
+    }
+    const bytes_view body[] = {bytes};
+    return client_->put(key_of(key), body, marks_);
+  }
+  result<bool> erase(const store_key& key) const {
+    if (key.is_root()) return false;
+    ZARRPOINT_TRY(there, client_->exists(key_of(key)));
+    if (there) ZARRPOINT_CHECK(client_->erase(key_of(key)));
+    return there;
+  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const {
+    std::string from = key_of(prefix);
+    if (!prefix.is_root()) from += '/';
+    std::map<std::string, bool, std::less<>> found;
+    ZARRPOINT_CHECK(client_->list(from, true, [&](bucket_listing& page) -> result<void> {
+      const auto add = [&](std::string_view key, bool is_prefix) {
+        if (!key.starts_with(from)) return;
+        key.remove_prefix(from.size());
+        if (is_prefix && key.ends_with('/')) key.remove_suffix(1);
+        // A key that is none of a store, such as `a//b`, cannot be asked for either.
+        if (!key.empty() && key.find('/') == key.npos && store_key::parse(key))
+          found[std::string(key)] |= is_prefix;
+      };
+      for (const bucket_listing::object& one : page.objects) add(one.key, false);
+      for (const std::string& one : page.prefixes) add(one, true);
+      return {};
+    }));
+    std::vector<list_entry> out;
+    out.reserve(found.size());
+    for (const auto& [name, is_prefix] : found) out.push_back({name, is_prefix});
+    return out;
+  }
+
+ private:
+  result<void> check(const store_key& key) const {
+    if (!key.is_root()) return {};
+    return error{errc::invalid_argument, describe(key) + ": the root of a store is not an object"};
+  }
+
+  std::shared_ptr<const bucket_client> client_;
+  std::string prefix_;
+  query_list marks_;
+};
+
+/// A tree that is being written. The small documents at its root, which make it a checkpoint, stay
+/// in memory until `put_documents`. It knows which keys it has.
+class bucket_tree {
+ public:
+  explicit bucket_tree(bucket_objects to) : state_(make_counted<state>(std::move(to))) {}
+
+  std::string describe(const store_key& key) const { return state_->to.describe(key); }
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    {
+      const std::lock_guard lock(state_->mutex);
+      for (const auto& [name, bytes] : state_->documents) {
+        if (name == key) return make_owned<blob, memory_blob>(bytes, describe(key));
+      }
+    }
+    return state_->to.open(key);
+  }
+  result<std::unique_ptr<blob_writer>> create(const store_key& key) const {
+    note(key);
+    drop_document(key);
+    return state_->to.create(key);
+  }
+  result<void> put(const store_key& key, bytes_view bytes) const {
+    note(key);
+    if (key.str().find('/') != std::string_view::npos) return state_->to.put(key, bytes);
+    drop_document(key);
+    if (bytes.size() > most_bytes) return state_->to.put(key, bytes);
+    const std::lock_guard lock(state_->mutex);
+    state_->documents.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    return {};
+  }
+  result<bool> erase(const store_key& key) const {
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->keys.erase(std::string(key.str()));
+      if (std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; }) != 0)
+        return true;
+    }
+    return state_->to.erase(key);
+  }
+  result<std::vector<list_entry>> list(const store_key& prefix) const {
+    const std::lock_guard lock(state_->mutex);
+    return list_children(prefix, [&](std::string_view text) -> const std::string* {
+      const auto at = state_->keys.lower_bound(text);
+      return at == state_->keys.end() ? nullptr : &*at;
+    });
+  }
+
+  /// In the order in which they were put last: a root's document is its last.
+  result<void> put_documents() const {
+    const std::lock_guard lock(state_->mutex);
+    for (const auto& [key, bytes] : state_->documents) ZARRPOINT_CHECK(state_->to.put(key, bytes));
+    return {};
+  }
+  std::vector<std::string> keys() const {
+    const std::lock_guard lock(state_->mutex);
+    return {state_->keys.begin(), state_->keys.end()};
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+  struct state {
+    explicit state(bucket_objects at) : to(std::move(at)) {}
+    bucket_objects to;
+    std::mutex mutex{};
+    std::vector<std::pair<store_key, std::vector<std::byte>>> documents{};
+    std::set<std::string, std::less<>> keys{};
+  };
+  void note(const store_key& key) const {
+    const std::lock_guard lock(state_->mutex);
+    state_->keys.emplace(key.str());
+  }
+  /// What comes now takes its place, also when the documents are put.
+  void drop_document(const store_key& key) const {
+    const std::lock_guard lock(state_->mutex);
+    std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; });
+  }
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace detail
+
+struct bucket_store::state {
+  state(std::shared_ptr<const detail::bucket_client> to, std::string at)
+      : owner(std::move(to)), client(*owner), place(std::move(at)) {}
+
+  std::shared_ptr<const detail::bucket_client> owner;
+  const detail::bucket_client& client;
+  std::string place;  ///< the key of the place, and a slash; empty: the bucket itself
+  std::mutex mutex{};
+  std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
+  bool has_conditions = false;        ///< the server was seen to keep them
+
+  std::string at(std::string_view name) const { return place + std::string(name); }
+
+  detail::bucket_objects objects(const std::string& beneath, detail::query_list marks = {}) const {
+    return {owner, place + beneath, std::move(marks)};
+  }
+
+  /// Where a key is: in the checkpoint that is read, or in a tree that others publish.
+  result<detail::bucket_objects> at_key(const store_key& key) {
+    if (key.str().starts_with(detail::own_folder)) return objects({});
+    return current();
+  }
+
+  /// The objects of the checkpoint that is read: looked up once.
+  result<detail::bucket_objects> current() {
+    const std::lock_guard lock(mutex);
+    if (!tree) {
+      ZARRPOINT_TRY(found, client.get(at(detail::current_name)));
+      if (found) {
+        ZARRPOINT_TRY(named,
+                      detail::tree_of(found->text, client.name_of(at(detail::current_name))));
+        tree = std::move(named);
+      } else {
+        tree.emplace();
+      }
+    }
+    return objects(*tree);
+  }
+
+  void forget() {
+    const std::lock_guard lock(mutex);
+    tree.reset();
+  }
+
+  /// Whether a put with a condition that is not met is refused: by a key of its own.
+  result<void> check_conditions() {
+    const std::lock_guard lock(mutex);
+    if (has_conditions || client.settings().single_writer) return {};
+    const std::string key = at(std::string(detail::own_folder) + "probe-" + detail::random_id());
+    const auto look = [&]() -> result<bool> {
+      ZARRPOINT_TRY(made, client.put_if(key, "1", {}));
+      ZARRPOINT_TRY(twice, client.put_if(key, "2", {}));
+      ZARRPOINT_TRY(other, client.put_if(key, "3", {client.no_version()}));
+      return made && !twice && !other;
+    };
+    const auto kept = look();
+    static_cast<void>(client.erase(key));
+    if (!kept) return kept.failure();
+    if (!*kept)
+      return error{errc::unsupported,
+                   objects({}).describe(store_key::root()) +
+                       ": the server ignores the conditions of a put, so that two saves at once "
+                       "would mix; single_writer of the store's options saves there nevertheless"};
+    has_conditions = true;
+    return {};
+  }
+};
+
+/// One save at a place.
+class bucket_store::staged final : public publication {
+ public:
+  staged(std::shared_ptr<state> of, bool overwrite)
+      : state_(std::move(of)), overwrite_(overwrite), id_(detail::random_id()) {}
+  ~staged() override {
+    if (!committed_) static_cast<void>(guarded([&] { return abandon(); }));
+  }
+
+  /// Looks at what is there.
+  result<void> begin() {
+    const detail::bucket_client& client = state_->client;
+    ZARRPOINT_TRY(found, client.get(state_->at(detail::current_name)));
+    if (found) {
+      before_ = client.version_of(*found);
+      ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
+      replaced_ = std::move(named);
+      replaced_since_ = parse_http_date(found->header("Last-Modified"));
+      if (!overwrite_)
+        return error{errc::already_exists,
+                     "publish " + client.name_of(place_name()) + ": it is there already"};
+    }
+    ZARRPOINT_CHECK(state_->check_conditions());
+    if (found) return {};
+    is_empty_ = true;
+    return client.list(state_->place, true, [&](detail::bucket_listing& page) -> result<void> {
+      is_empty_ = is_empty_ && page.objects.empty() && page.prefixes.empty();
+      return {};
+    });
+  }
+
+  any_store store() const override {
+    // The plain keys are for the first save that finds the place empty.
+    if (!objects_) choose(is_empty_ && claim().value_or(false));
+    return *objects_;
+  }
+
+  /// Asked for before `store`, it is for a save of several processes, which has a tree of its own:
+  /// so its objects are known by their prefix.
+  std::string staged_name() const override {
+    if (!objects_) choose(false);
+    return tree_.empty() ? tree_ : tree_.substr(0, tree_.size() - 1);
+  }
+
+  result<void> commit() override {
+    if (committed_)
+      return error{errc::invalid_argument, current_name() + ": it is published already"};
+    return guarded([&] { return publish(); });
+  }
+
+  late_entries late() const override { return late_; }
+
+ private:
+  void choose(bool plain) const {
+    if (!plain) tree_ = std::string(detail::own_folder) + compact_date(began_) + '-' + id_ + '/';
+    objects_.emplace(state_->objects(tree_, {{std::string(detail::save_mark), id_}}));
+  }
+
+  std::string place_name() const {
+    return state_->place.empty() ? std::string()
+                                 : state_->place.substr(0, state_->place.size() - 1);
+  }
+  std::string current_name() const {
+    return state_->client.name_of(state_->at(detail::current_name));
+  }
+  std::int64_t now() const { return state_->client.requests().clock().seconds(); }
+
+  result<bool> claim() const {
+    const std::string text = "zarrpoint 1\nsave " + id_ + '\n';
+    if (state_->client.settings().single_writer) {
+      const bytes_view body[] = {std::as_bytes(std::span(text))};
+      ZARRPOINT_CHECK(state_->client.put(state_->at(detail::first_name), body));
+      return true;
+    }
+    return state_->client.put_if(state_->at(detail::first_name), text, {});
+  }
+
+  /// Whether the plain keys are this save's still: not where all of the place was erased since.
+  result<bool> has_claim() const {
+    ZARRPOINT_TRY(first, state_->client.get(state_->at(detail::first_name)));
+    return first && first->text.find("\nsave " + id_ + '\n') != std::string::npos;
+  }
+
+  result<void> publish() {
+    const detail::bucket_client& client = state_->client;
+    if (now() - began_ > client.settings().keep_seconds / 2)
+      return error{errc::unavailable,
+                   "publish " + client.name_of(place_name()) +
+                       ": the save took so long that another one may have "
+                       "removed what it wrote; raise keep_seconds of the store's options"};
+    if (!objects_) static_cast<void>(store());
+    if (tree_.empty()) {
+      ZARRPOINT_TRY(is_mine, has_claim());
+      if (!is_mine)
+        return error{errc::replaced, "publish " + client.name_of(place_name()) +
+                                         ": the place was erased while it was saved to"};
+    }
+    ZARRPOINT_CHECK(objects_->put_documents());
+    if (tree_.empty()) {
+      // Which keys to remove, once this checkpoint is replaced.
+      std::string text = "zarrpoint 1\nsave " + id_ + '\n';
+      for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
+      const bytes_view body[] = {std::as_bytes(std::span(text))};
+      ZARRPOINT_CHECK(client.put(state_->at(detail::first_name), body));
+    }
+    const std::string text =
+        std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
+    auto is_put = client.put_if(state_->at(detail::current_name), text,
+                                {.version = before_, .is_any = client.settings().single_writer});
+    if (!is_put) {
+      // Nobody knows whether readers are sent there: it stays.
+      committed_ = is_put.failure().code == errc::outcome_unknown;
+      return std::move(is_put).failure().at("publish " + client.name_of(place_name()));
+    }
+    if (!*is_put)
+      return error{overwrite_ ? errc::replaced : errc::already_exists,
+                   "publish " + client.name_of(place_name()) +
+                       ": another save has published there meanwhile; nothing of this one is "
+                       "left"};
+    committed_ = true;
+    {
+      const std::lock_guard lock(state_->mutex);
+      state_->tree = tree_;
+    }
+    if (auto done = guarded([&] { return collect(); }); !done)
+      late_.uncleaned.push_back(std::move(done).failure().message);
+    return {};
+  }
+
+  /// Removes what nobody reads any more: trees that the last commit but one replaced, and what was
+  /// left by saves that were killed; each when it is old enough.
+  result<void> collect() {
+    const detail::bucket_client& client = state_->client;
+    const std::int64_t keep = client.settings().keep_seconds;
+    // Where the server does not say for how long, nothing is removed.
+    const bool is_long_replaced =
+        before_.empty() || (replaced_since_ && now() - *replaced_since_ > keep);
+    if (!is_long_replaced) return {};
+    std::vector<std::string> old;
+    bool has_first = false;
+    ZARRPOINT_CHECK(client.list(state_->at(detail::own_folder), true,
+                                [&](detail::bucket_listing& page) -> result<void> {
+                                  for (const std::string& one : page.prefixes) {
+                                    if (!one.starts_with(state_->place)) continue;
+                                    const std::string name = one.substr(state_->place.size());
+                                    if (name != tree_ && name != replaced_ && is_old(name))
+                                      old.push_back(one);
+                                  }
+                                  for (const auto& one : page.objects)
+                                    has_first |= one.key == state_->at(detail::first_name);
+                                  return {};
+                                }));
+    for (const std::string& one : old) {
+      ZARRPOINT_TRY(erased, client.erase_all(one));
+      static_cast<void>(erased);
+    }
+    const bool plain_is_used = tree_.empty() || (!before_.empty() && replaced_.empty());
+    if (has_first && !plain_is_used) ZARRPOINT_CHECK(collect_plain());
+    return {};
+  }
+
+  /// `.zarrpoint/20261128T120000Z-<id>/`. As of the begin of this save, not as of now: what is that
+  /// old is not what others have published since, however long this process was stopped.
+  bool is_old(std::string_view name) const {
+    name.remove_prefix(detail::own_folder.size());
+    return name < compact_date(began_ - state_->client.settings().keep_seconds);
+  }
+
+  /// The plain keys of the first save: those that it listed, or, where it was killed, those that
+  /// have its mark.
+  result<void> collect_plain() {
+    const detail::bucket_client& client = state_->client;
+    ZARRPOINT_TRY(first, client.get(state_->at(detail::first_name)));
+    if (!first) return {};
+    const auto put = parse_http_date(first->header("Last-Modified"));
+    if (!put || began_ - *put <= client.settings().keep_seconds) return {};
+    std::vector<std::string> keys;
+    std::string id;
+    std::string_view text = first->text;
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      if (line.starts_with("save ")) id = line.substr(5);
+      if (line.starts_with("key ") && store_key::parse(line.substr(4)))
+        keys.emplace_back(line.substr(4));
+    }
+    const bool is_listed = !keys.empty();
+    if (!is_listed) {
+      ZARRPOINT_CHECK(
+          client.list(state_->place, false, [&](detail::bucket_listing& page) -> result<void> {
+            for (const auto& one : page.objects) {
+              if (one.key.starts_with(state_->at(detail::own_folder))) continue;
+              keys.push_back(one.key.substr(std::min(state_->place.size(), one.key.size())));
+            }
+            return {};
+          }));
+    }
+    ZARRPOINT_CHECK(detail::for_each_parallel(
+        keys.size(), client.settings().parallel, [&](std::size_t i) -> result<void> {
+          // Others may have put something at a key since.
+          ZARRPOINT_TRY(mark, client.mark_of(state_->at(keys[i]), detail::save_mark));
+          if (id.empty() || mark != id) return {};
+          return client.erase(state_->at(keys[i]));
+        }));
+    const std::string text_of_none = "zarrpoint 1\n";
+    const bytes_view body[] = {std::as_bytes(std::span(text_of_none))};
+    return client.put(state_->at(detail::first_name), body);
+  }
+
+  /// Nothing of a save that failed stays.
+  result<void> abandon() {
+    if (!objects_) return {};
+    const detail::bucket_client& client = state_->client;
+    if (!tree_.empty()) {
+      ZARRPOINT_TRY(erased, client.erase_all(state_->at(tree_)));
+      static_cast<void>(erased);
+      return {};
+    }
+    const std::vector<std::string> keys = objects_->keys();
+    ZARRPOINT_CHECK(detail::for_each_parallel(
+        keys.size(), client.settings().parallel, [&](std::size_t i) -> result<void> {
+          // That of another save, which came after all was erased here, is not this one's.
+          ZARRPOINT_TRY(mark, client.mark_of(state_->at(keys[i]), detail::save_mark));
+          if (!mark || (!mark->empty() && mark != id_)) return {};
+          return client.erase(state_->at(keys[i]));
+        }));
+    ZARRPOINT_TRY(is_mine, has_claim());
+    if (!is_mine) return {};
+    return client.erase(state_->at(detail::first_name));
+  }
+
+  std::shared_ptr<state> state_;
+  bool overwrite_;
+  std::string id_;
+  std::int64_t began_ = state_->client.requests().clock().seconds();
+  std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
+  std::string replaced_{};  ///< its tree
+  std::optional<std::int64_t> replaced_since_{};
+  bool is_empty_ = false;       ///< nothing lies at the place
+  mutable std::string tree_{};  ///< beneath the place; empty: the plain keys
+  mutable std::optional<detail::bucket_tree> objects_{};
+  late_entries late_{};
+  bool committed_ = false;
+};
+
+ZARRPOINT_INLINE bucket_store::bucket_store(std::shared_ptr<const detail::bucket_client> client,
+                                            const store_key& place)
+    : state_(detail::make_counted<state>(
+          std::move(client), std::string(place.str()) + (place.is_root() ? "" : "/"))) {}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob>> bucket_store::open(const store_key& key) const {
+  ZARRPOINT_TRY(objects, state_->at_key(key));
+  return objects.open(key);
+}
+
+ZARRPOINT_INLINE std::string bucket_store::describe(const store_key& key) const {
+  return state_->objects({}).describe(key);
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> bucket_store::create(
+    const store_key& key) const {
+  ZARRPOINT_TRY(objects, state_->at_key(key));
+  return objects.create(key);
+}
+
+ZARRPOINT_INLINE result<void> bucket_store::put(const store_key& key, bytes_view bytes) const {
+  ZARRPOINT_TRY(objects, state_->at_key(key));
+  return objects.put(key, bytes);
+}
+
+ZARRPOINT_INLINE result<bool> bucket_store::erase(const store_key& key) const {
+  ZARRPOINT_TRY(objects, state_->at_key(key));
+  return objects.erase(key);
+}
+
+ZARRPOINT_INLINE result<std::vector<list_entry>> bucket_store::list(const store_key& prefix) const {
+  ZARRPOINT_TRY(objects, state_->at_key(prefix));
+  ZARRPOINT_TRY(out, objects.list(prefix));
+  const bool is_ours = std::erase_if(out, [&](const list_entry& one) {
+                         return prefix.is_root() && one.name == ".zarrpoint";
+                       }) != 0;
+  if (!is_ours) return out;
+  // What a first save writes is not there before it is published.
+  ZARRPOINT_TRY(published, state_->client.exists(state_->at(detail::current_name)));
+  if (published) return out;
+  ZARRPOINT_TRY(claimed, state_->client.exists(state_->at(detail::first_name)));
+  if (claimed) out.clear();
+  return out;
+}
+
+ZARRPOINT_INLINE result<bool> bucket_store::erase_all(const store_key& prefix) const {
+  if (!prefix.is_root()) {
+    ZARRPOINT_TRY(objects, state_->at_key(prefix));
+    ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(prefix) + '/'));
+    return erased != 0;
+  }
+  ZARRPOINT_CHECK(state_->client.erase(state_->at(detail::current_name)));
+  ZARRPOINT_TRY(erased, state_->client.erase_all(state_->place));
+  state_->forget();
+  return erased != 0;
+}
+
+ZARRPOINT_INLINE result<std::unique_ptr<publication>> bucket_store::stage(
+    const store_key& key, const publish_options& how) const {
+  if (!key.is_root())
+    return error{errc::unsupported, "publish " + describe(key) +
+                                        ": a checkpoint in a bucket is published at the URL that "
+                                        "its store was opened with; open that of this key"};
+  auto out = std::make_unique<staged>(state_, how.overwrite);
+  ZARRPOINT_CHECK(guarded([&] { return out->begin(); }));
+  return std::unique_ptr<publication>(std::move(out));
+}
+
+ZARRPOINT_INLINE result<std::string> bucket_store::key_in_bucket(const store_key& key) const {
+  ZARRPOINT_TRY(objects, state_->current());
+  return objects.key_of(key);
+}
+
+namespace detail {
+
+ZARRPOINT_INLINE result<bucket_address> parse_bucket_address(std::string_view scheme,
+                                                             std::string_view address) {
+  const std::string begin = std::string(scheme) + "://";
+  if (!address.starts_with(begin))
+    return error{errc::invalid_argument,
+                 printable(address, 80) + " is not a URL " + begin + "bucket/key"};
+  const std::string_view rest = address.substr(begin.size());
+  const std::string_view bucket = rest.substr(0, rest.find('/'));
+  std::string_view key = rest.substr(std::min(bucket.size() + 1, rest.size()));
+  while (key.ends_with('/')) key.remove_suffix(1);
+  ZARRPOINT_TRY(parsed, store_key::parse(key).at(printable(address, 200)));
+  return bucket_address{std::string(bucket), std::move(parsed)};
+}
+
+ZARRPOINT_INLINE result<stored_place> open_bucket_place(
+    const std::string& address, const place_use& use,
+    const std::function<result<bucket_store>(std::string_view)>& open,
+    std::span<const format_entry> formats) {
+  ZARRPOINT_TRY(store, open(address));
+  const store_key root = store_key::root();
+  if (use.write || formats.empty()) return stored_place{store, root};
+  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
+  ZARRPOINT_TRY(is_zarr, store.open(document));
+  if (is_zarr != nullptr) return stored_place{store, root};
+  const std::string shown = printable(address, 300);
+  const std::size_t slash = address.rfind('/');
+  const auto name = store_key::parse(std::string_view(address).substr(slash + 1));
+  std::optional<place_look> look;
+  if (slash > address.find("://") + 3 && name && !name->is_root()) {
+    ZARRPOINT_TRY(above, open(std::string_view(address).substr(0, slash)));
+    ZARRPOINT_TRY(file, above.open(*name));
+    if (file != nullptr) look.emplace(shown, stored_place{above, *name}, std::move(file));
+  }
+  const bool is_file = look.has_value();
+  if (!is_file) look.emplace(shown, stored_place{store, root}, nullptr);
+  ZARRPOINT_TRY(found, find_by_formats(formats, *look, use));
+  if (found) return *std::move(found);
+  if (!is_file) return stored_place{store, root};
+  return error{errc::unsupported,
+               "open " + shown +
+                   ": it is a file, and not one of a format of context::stores (formats<...>() "
+                   "adds one)"};
+}
+
+}  // namespace detail
+
+}}  // namespace zarrpoint::v0
+
+#if ZARRPOINT_BODIES
+#include <zarrpoint/core/bodies.hpp>
+#include <zarrpoint/exec/bodies.hpp>
+#include <zarrpoint/interop/s3/bucket_bodies.hpp>
+#include <zarrpoint/store/base/bodies.hpp>
+#include <zarrpoint/store/bodies.hpp>
+#include <zarrpoint/store/file/file_bodies.hpp>
+#include <zarrpoint/store/remote/store_bodies.hpp>
+#endif
