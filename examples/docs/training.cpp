@@ -3,6 +3,7 @@
 
 // The programs of docs/training.md. It returns whether they gave what the page promises.
 
+#include <zarrpoint/delta.hpp>
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/group_manager.hpp>
 #include <zarrpoint/manager.hpp>
@@ -50,6 +51,22 @@ std::int64_t run() {
   return step;
 }
 
+bool deltas() {
+  zp::manager_options options{.save_when = zp::save_policy::every_steps(100),
+                              .keep = zp::keep_policy::newest(3),
+                              .whole_when = zp::save_policy::every_steps(1000)};
+  std::vector<std::uint16_t> w(100'000);  // bfloat16 bits
+  auto manager = zp::checkpoint_manager::open("delta_run", options).value();
+  for (std::int64_t step = 1000; step <= 1500; step += 100) {
+    w[static_cast<std::size_t>(step)] += 1;
+    if (manager.should_save(step)) manager.save(step, {{"w", w}}).value();
+  }
+  manager.close().value();
+  return manager.steps() == std::vector<std::int64_t>{1000, 1300, 1400, 1500} &&
+         manager.restore(1500).value().data.load<std::vector<std::uint16_t>>("w").value() == w &&
+         zp::open_delta("delta_run/step_00001500").value().contains("w");
+}
+
 bool items(zp::checkpoint_manager& manager) {
   const std::vector<float> w(100, 1), m(100, 2);
   zp::node settings;
@@ -94,7 +111,7 @@ int main() {
     std::signal(SIGTERM, [](int) { running->request_save(); });
     std::raise(SIGTERM);
     good = good && manager.save_requested() && manager.should_save(1001);
-    good = good && items(manager);
+    good = good && items(manager) && deltas();
     manager.close().value();
   }
   // As where somebody copied half of it: the run goes on from the step before.

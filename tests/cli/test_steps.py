@@ -73,6 +73,21 @@ class Steps(Case):
         self.expect(OK, "prune", run, "--every", "2", "--max-size", "1")
         self.assertEqual(self.names(run), ["step_00000010"])  # the newest stays, whatever is asked
 
+    def test_a_step_that_is_a_delta(self):
+        run = self.folder / "run"
+        for step in (1, 2):
+            save_file({"w": np.arange(9000, dtype=np.int16) + step}, self.folder / "x.safetensors")
+            self.expect(OK, "convert", self.folder / "x.safetensors", self.folder / f"step_{step}")
+        run.mkdir()
+        shutil.move(self.folder / "step_1", run / "step_1")
+        self.expect(OK, "delta", run / "step_1", self.folder / "step_2", run / "step_2")
+        out = self.json("steps", run)
+        self.assertEqual(out["latest"], 2)
+        self.assertEqual([one["base"] for one in out["steps"]], [None, 1])
+        shutil.rmtree(run / "step_1")
+        shown = self.expect(NO, "steps", run)
+        self.assertIn("base", shown.stderr.decode())
+
     def test_rm(self):
         run = self.make_run({1: 0.5, 2: 0.1})
         self.assertIn("newest", self.expect(FAILED, "rm", run, "2").stderr.decode())

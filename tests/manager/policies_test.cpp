@@ -113,6 +113,37 @@ TEST_CASE(
   CHECK(removals({}, keep_policy::newest(0), {}).empty());
 }
 
+TEST_CASE("removals: what a delta stands on stays with it, and says why") {
+  auto steps = steps_of({1, 2, 3, 4, 5, 6});
+  steps[1].base = steps[2].base = 1;
+  steps[4].base = 4;
+  const auto told = [&](const keep_policy& keep) {
+    std::string out;
+    for (const auto& one : removals(steps, keep, {}))
+      out += std::to_string(one.step) + (one.stays ? ": " + one.why + "; " : " goes; ");
+    return out;
+  };
+  CHECK(told(keep_policy::newest(1)) == "1 goes; 2 goes; 3 goes; 4 goes; 5 goes; ");
+  CHECK(told(keep_policy::newest(2)) ==
+        "1 goes; 2 goes; 3 goes; 4: step 5 stands on it as a delta; ");
+  CHECK(told(keep_policy::newest(5)) == "1: 2 steps stand on it as deltas, the newest is 3; ");
+  // Deltas on deltas, which no manager writes.
+  steps[2].base = 2;
+  CHECK(told(keep_policy::steps({3})) ==
+        "1: step 2 stands on it as a delta; 2: step 3 stands on it as a delta; 4 goes; 5 goes; ");
+  steps[4].base = 5;
+  CHECK(told(keep_policy::newest(1)) == "1 goes; 2 goes; 3 goes; 4 goes; 5 goes; ");
+  // A damaged delta needs nothing; one that a disk does not give may need any.
+  steps[2].fault = "damaged";
+  CHECK(told(keep_policy::newest(1)) == "1 goes; 2 goes; 4 goes; 5 goes; ");
+  steps[2].is_unread = true;
+  CHECK(told(keep_policy::newest(1)) ==
+        "1: step 2 stands on it as a delta; 2: step 3 stands on it as a delta; 4 goes; 5 goes; ");
+  steps[2].base.reset();
+  CHECK(told(keep_policy::newest(1)) ==
+        "1: step 3 cannot be looked at, and may stand on it; 2 goes; 4 goes; 5 goes; ");
+}
+
 TEST_CASE(
     "removals: for all sets of six steps and all policies, what stays is what was asked for") {
   std::size_t cases = 0;

@@ -9,6 +9,7 @@
 #include "output.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -48,7 +49,9 @@ std::string metrics_text(const zp::step_record& of) {
 std::string state_text(const zp::step_record& of) {
   if (!of.fault.empty()) return "damaged";
   if (!of.is_managed) return "of others";
-  return of.is_pinned ? "kept" : "";
+  std::string out = of.is_pinned ? "kept" : "";
+  if (of.base) out += (out.empty() ? "" : ", ") + ("on " + std::to_string(*of.base));
+  return out;
 }
 
 zp::node record_node(const zp::step_record& of) {
@@ -66,6 +69,7 @@ zp::node record_node(const zp::step_record& of) {
   out.set("items", std::move(items));
   out.set("managed", of.is_managed);
   out.set("kept", of.is_pinned);
+  out.set("base", of.base ? zp::node(*of.base) : zp::node());
   out.set("fault", of.fault.empty() ? zp::node() : text_node(of.fault));
   return out;
 }
@@ -215,12 +219,17 @@ exit_status run_prune(const prune_arguments& of, const zp::context& how) {
     auto gone =
         of.dry_run ? zp::result<std::vector<zp::step_removal>>(run.dry_run(keep)) : run.prune(keep);
     if (!gone) return std::move(gone).failure();
-    is_left = !of.dry_run && !run.dry_run(keep).empty();  // what could not be removed
+    const std::vector<zp::step_removal> left = run.dry_run(keep);
+    is_left = !of.dry_run && std::any_of(left.begin(), left.end(), [](const auto& one) {
+      return !one.stays;  // it could not be removed
+    });
     tell_warnings(run);
     std::string text;
     for (const zp::step_removal& one : *gone)
-      text += std::string(of.dry_run ? "would go  " : "removed  ") + escaped(one.name) + "  " +
-              escaped(one.why) + '\n';
+      text += std::string(one.stays    ? "stays     "
+                          : of.dry_run ? "would go  "
+                                       : "removed  ") +
+              escaped(one.name) + "  " + escaped(one.why) + '\n';
     if (gone->empty()) text = "nothing goes\n";
     return put(text);
   };

@@ -35,7 +35,6 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -597,18 +596,7 @@ inline result<opened_root> open_chain(const delta_chain& chain, const context& h
 
 ZARRPOINT_INLINE result<claim> delta::format::sniff(const place_look& at) {
   if (!at.is_directory()) return claim::none;
-  ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
-  const auto document = at.directory().open(key);
-  if (!document || *document == nullptr) return claim::none;
-  // It stands first, also where another program wrote the file anew.
-  std::array<std::byte, 1024> head{};
-  const mutable_bytes begin(head.data(), static_cast<std::size_t>(std::min<std::uint64_t>(
-                                             head.size(), (*document)->size())));
-  ZARRPOINT_CHECK((*document)->read(0, begin));
-  std::string text;
-  for (const char c : as_text(begin))
-    if (c != ' ' && c != '\n' && c != '\t' && c != '\r') text += c;
-  return text.find(R"("zarrpoint":{"format":2,)") != std::string::npos ? claim::sure : claim::none;
+  return v0::detail::is_delta(at.directory()).value_or(false) ? claim::sure : claim::none;
 }
 
 ZARRPOINT_INLINE result<stored_place> delta::format::open(const place_look& at,

@@ -42,6 +42,10 @@ std::string forms_of(const checkpoint_contents& contents);
 /// The text of a delta's root.
 std::string delta_root_text(const delta_document& of);
 
+/// Whether the document at the root says that it is a delta, by its first bytes. Errors: those of
+/// the store.
+result<bool> is_delta(const any_store& root);
+
 /// The document at the root of a store; nothing for all that is not a delta. Errors: `corrupt` for
 /// a broken seal or a missing member; those of the store; `resource_limit`.
 result<std::optional<delta_document>> read_delta_document(const any_store& root,

@@ -29,6 +29,7 @@
 #include <zarrpoint/zarr/metadata_v3.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 #include <unordered_map>
@@ -166,6 +167,21 @@ inline result<delta_document> parse_delta_document(node own, node attributes) {
                  "edited them, or they are damaged; make the delta again"};
   out.attributes = std::move(attributes);
   return out;
+}
+
+ZARRPOINT_INLINE result<bool> is_delta(const any_store& root) {
+  ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
+  ZARRPOINT_TRY(document, root.open(key));
+  if (document == nullptr) return false;
+  // It stands first, also where another program wrote the file anew.
+  std::array<std::byte, 1024> head{};
+  const mutable_bytes begin(head.data(), static_cast<std::size_t>(std::min<std::uint64_t>(
+                                             head.size(), document->size())));
+  ZARRPOINT_CHECK(document->read(0, begin));
+  std::string text;
+  for (const char c : as_text(begin))
+    if (c != ' ' && c != '\n' && c != '\t' && c != '\r') text += c;
+  return text.find(R"("zarrpoint":{"format":2,)") != std::string::npos;
 }
 
 ZARRPOINT_INLINE result<std::optional<delta_document>> read_delta_document(const any_store& root,

@@ -11,6 +11,7 @@
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/delta/delta.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/manager/copied_leaves.hpp>
 #include <zarrpoint/manager/manager.hpp>
@@ -126,6 +127,7 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
   detail::step_look out;
   out.record.name = name;
   out.record.step = detail::parse_step_name(name).value_or(-1);
+  bool may_be_delta = true;
   const auto take_mark = [&](const node& from) -> result<void> {
     ZARRPOINT_TRY(mark, detail::parse_step_mark(from));
     out.record.metrics = mark.metrics;
@@ -159,9 +161,13 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
     };
     ZARRPOINT_TRY(is_zarr, has({"/zarr.json", "/.zgroup"}));
     ZARRPOINT_TRY(step_key, key(name));
+    may_be_delta = is_zarr;
+    if (is_zarr) {
+      ZARRPOINT_TRY(is_delta, look_at_delta(step_key, out));
+      may_be_delta = is_delta;
+    }
     ZARRPOINT_TRY(elsewhere, place(name));
-    ZARRPOINT_TRY(opened,
-                  zarrpoint::open(is_zarr ? location(root, step_key) : elsewhere, options.how));
+    ZARRPOINT_TRY(opened, open_step(is_zarr ? location(root, step_key) : elsewhere));
     if (opened.format().starts_with("Orbax")) {
       // An item alone does not tell whether the others are there.
       ZARRPOINT_TRY(is_committed, has({"/_CHECKPOINT_METADATA", "/_METADATA"}));
@@ -169,11 +175,11 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
         return error{errc::corrupt, root.describe(step_key) + " has no document of its commit"};
     }
     if (is_zarr) {
-      ZARRPOINT_CHECK(detail::for_each_digest(
-          opened, [&](const std::string&, std::uint64_t size) -> result<void> {
-            out.record.bytes += std::min(size, UINT64_MAX - out.record.bytes);
-            return {};
-          }));
+      const auto add = [&](const std::string&, std::uint64_t size) -> result<void> {
+        if (!out.is_delta) out.record.bytes += std::min(size, UINT64_MAX - out.record.bytes);
+        return {};
+      };
+      ZARRPOINT_CHECK(detail::for_each_digest(opened, add));
       const node* const mark = opened.attributes().find(detail::step_mark::member);
       if (mark != nullptr && !opened.id().empty()) {
         const auto taken = take_mark(*mark);
@@ -187,6 +193,7 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
   if (auto done = guarded(run); !done) {
     out.fault = std::move(done).failure();
     out.record.fault = to_string(*out.fault);
+    out.record.is_unread = may_be_delta && !detail::is_damage(out.fault->code);
     if (out.fault->code == errc::cancelled) return *out.fault;
   }
   return out;
@@ -205,6 +212,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_objects(
     return {};
   };
   for (const auto& [path, size] : of.mark.files) ZARRPOINT_CHECK(check(path, size));
+  if (of.is_delta) return check_delta(name, check);
   if (of.opened && of.record.is_managed) return detail::for_each_digest(*of.opened, check);
   return {};
 }
@@ -303,6 +311,135 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
     }
   }
   return read_pins();
+}
+
+// Steps that are deltas. Each stands on a whole step, never on a delta: so nothing but that one has
+// to stay, and a damaged delta harms no other.
+
+/// Opens a step or an item, which may be a delta.
+ZARRPOINT_INLINE result<checkpoint> checkpoint_manager::state::open_step(const location& at) const {
+  auto opened = zarrpoint::open(at, options.how);
+  if (opened || opened.failure().code != errc::unsupported) return opened;
+  auto on_base = open_delta(at, {}, options.how);
+  if (!on_base && on_base.failure().code == errc::unsupported) return opened;
+  return on_base;
+}
+
+/// What a delta says of itself; false for all that is none.
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::look_at_delta(
+    const store_key& at, detail::step_look& out) const {
+  const any_store beneath(prefix_store(root, at));
+  ZARRPOINT_TRY(is_delta, detail::is_delta(beneath));
+  if (!is_delta) return false;
+  ZARRPOINT_TRY(document, detail::read_delta_document(beneath, options.how));
+  if (!document) return false;
+  out.is_delta = true;
+  out.record.base = detail::parse_step_name(document->base_path);
+  for (const leaf_record& leaf : document->commit.leaves)
+    for (const auto& [key, object] : leaf.objects.objects())
+      out.record.bytes += std::min(object.size, UINT64_MAX - out.record.bytes);
+  return true;
+}
+
+/// Whether the objects of a delta, and of the step that it stands on, are there with their sizes.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_delta(
+    const std::string& name, const detail::object_check& check) const {
+  ZARRPOINT_TRY(step_key, key(name));
+  ZARRPOINT_TRY(document,
+                detail::read_delta_document(any_store(prefix_store(root, step_key)), options.how));
+  if (!document) return error{errc::corrupt, root.describe(step_key) + " is not a delta now"};
+  for (const leaf_record& leaf : document->commit.leaves)
+    for (const auto& [key, object] : leaf.objects.objects())
+      if (!object.absent()) ZARRPOINT_CHECK(check(leaf.name + '/' + key, object.size));
+  if (!detail::parse_step_name(document->base_path)) return {};
+  const auto check_base = [&]() -> result<void> {
+    ZARRPOINT_TRY(base, look(document->base_path));
+    if (base.fault) return std::move(*base.fault);
+    return check_objects(base, document->base_path);
+  };
+  return check_base().at("its base " + document->base_path);
+}
+
+/// Has the job save a delta, where the policy wants no whole step.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::choose_base(job& work) {
+  if (!options.whole_when) return {};
+  const std::lock_guard none_is_removed(pruning);
+  std::optional<step_record> found;
+  {
+    const std::lock_guard hold(mutex);
+    for (const step_record& one : records)
+      if (one.step < work.mark.step && one.is_managed && one.fault.empty() && !one.base &&
+          one.items.empty() && !has(replacing, one.step))
+        found = one;
+  }
+  if (!found || (*options.whole_when)({.step = work.mark.step,
+                                       .now = work.mark.saved_at,
+                                       .opened = opened,
+                                       .last_step = found->step,
+                                       .last_time = found->saved_at}))
+    return {};
+  const std::lock_guard hold(mutex);
+  bases.push_back(found->step);
+  work.base = std::move(found);
+  return {};
+}
+
+/// Saves whole what could not be saved as a delta: its base may be damaged.
+ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::save_whole(job& work,
+                                                                           const error& why) {
+  const step_record base = *work.base;
+  auto verified = guarded([&] { return verify_step(base.name); });
+  const bool is_damaged = !verified && detail::is_damage(verified.failure().code);
+  work.release(bases, base.step);
+  work.base.reset();
+  {
+    const std::lock_guard hold(mutex);
+    for (step_record& one : records)
+      if (is_damaged && one.step == base.step && one.saved_at == base.saved_at)
+        one.fault = to_string(verified.failure());
+  }
+  // What lies elsewhere may have changed since.
+  for (const leaf& one : work.whole)
+    if (!one.host_accessible()) return why;
+  if (is_damaged)
+    warn("step " + std::to_string(work.mark.step) + " is saved whole, and not on " + base.name +
+         ", which is damaged: " + to_string(verified.failure()));
+  ZARRPOINT_TRY(step_key, key(work.name));
+  return zarrpoint::save(location(root, step_key), work.whole, options_of(work), options.how);
+}
+
+/// Makes deltas whole, in their place, before what they stand on is replaced.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_whole_what_stands_on(
+    std::int64_t step) {
+  std::vector<step_record> all;
+  {
+    const std::lock_guard hold(mutex);
+    all = records;
+  }
+  const auto base = std::find_if(all.begin(), all.end(),
+                                 [&](const step_record& one) { return one.step == step; });
+  if (base == all.end()) return {};
+  ZARRPOINT_TRY(base_key, key(base->name));
+  for (step_record& one : all) {
+    if (one.base != step || !one.fault.empty()) continue;
+    ZARRPOINT_TRY(at, key(one.name));
+    auto made = apply_deltas({root, at}, {{root, base_key}, {{root, at}}},
+                             {.overwrite = true, .sync = options.storage.sync}, options.how);
+    if (!made && !detail::is_damage(made.failure().code))
+      return std::move(made).failure().at("make step " + std::to_string(one.step) + " whole");
+    if (made) {
+      one.base.reset();
+      one.bytes = made->stored_bytes;
+    } else {
+      one.fault = to_string(made.failure());
+      warn("step " + std::to_string(one.step) + " is not whole: " + one.fault);
+    }
+    const std::lock_guard hold(mutex);
+    put(one);
+  }
+  std::string why = detail::why_needed(*base, all);
+  if (!why.empty()) return error{errc::unavailable, std::move(why)};
+  return {};
 }
 
 /// Whether a step that was begun may have been committed, as far as one can tell.
@@ -430,6 +567,11 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step
 
 /// Sees to what has the name of a step already.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
+  const auto is_base = [&] {
+    const std::lock_guard hold(mutex);
+    return has(bases, work.mark.step);
+  };
+  if (is_base()) reap(1);  // what is being saved stands on it
   ZARRPOINT_TRY(step_key, key(work.name));
   ZARRPOINT_TRY(entries, root.list(step_key));
   if (entries.empty()) return {};
@@ -437,6 +579,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
   if (seen.record.is_managed) {
     // From here on no policy removes it: that would be the new one.
     const std::lock_guard none_is_removed(pruning);
+    ZARRPOINT_CHECK(make_whole_what_stands_on(work.mark.step));
     const std::lock_guard hold(mutex);
     replacing.push_back(work.mark.step);
     work.replaces = true;
@@ -463,29 +606,44 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
   return {};
 }
 
+ZARRPOINT_INLINE save_options checkpoint_manager::state::options_of(const job& work) const {
+  save_options how = options.storage;
+  how.overwrite = work.replaces;
+  how.attributes.set(std::string(detail::step_mark::member), to_node(work.mark));
+  return how;
+}
+
 ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_plain(
     std::shared_ptr<job> work, step_item item) {
-  save_options how = options.storage;
-  if (how.format) {
+  if (options.storage.format) {
     item.name = options.item;
     std::vector<step_item> items;
     items.push_back(std::move(item));
     return start(std::move(work), std::move(items));
   }
-  how.overwrite = work->replaces;
-  how.attributes.set(std::string(detail::step_mark::member), to_node(work->mark));
+  save_options how = options_of(*work);
   detail::single_leaves all = leaf::single(std::move(item.leaves));
   if (options.copy) ZARRPOINT_CHECK(work->copies.take(all.leaves, options.how));
   for (const std::string& group : all.empty_groups) all.leaves.push_back(leaf::empty_group(group));
   ZARRPOINT_TRY(step_key, key(work->name));
   ZARRPOINT_TRY(begun, note("begun_" + work->name));
   if (!root.can_publish()) ZARRPOINT_CHECK(root.put(begun, {}));
+  ZARRPOINT_CHECK(choose_base(*work));
+  if (work->base) {
+    ZARRPOINT_TRY(base_key, key(work->base->name));
+    how.format = delta::format{.base = location(root, base_key), .path = work->base->name};
+    work->whole = all.leaves;
+  }
   pending<save_report> saving =
       save_async(location(root, step_key), std::move(all.leaves), std::move(how), options.how);
-  return run_async(options.how.executor,
-                   [this, work = std::move(work), saving = std::move(saving)]() mutable {
-                     return conclude(*work, saving.get());
-                   });
+  return run_async(
+      options.how.executor, [this, work = std::move(work), saving = std::move(saving)]() mutable {
+        auto saved = saving.get();
+        if (!saved && work->base &&
+            (detail::is_damage(saved.failure().code) || saved.failure().code == errc::unsupported))
+          saved = guarded([&] { return save_whole(*work, saved.failure()); });
+        return conclude(*work, std::move(saved));
+      });
 }
 
 ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
@@ -606,6 +764,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
     made.metrics = work.mark.metrics;
     made.items = work.mark.items;
     made.is_managed = true;
+    if (work.base) made.base = work.base->step;
     made.bytes = saved->stored_bytes;
     if (!work.mark.items.empty()) {
       made.bytes = 0;
@@ -618,7 +777,9 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
       put(std::move(made));
       if (verified) last_saved = work.mark.step;
       report = *saved;
-      warnings.insert(warnings.end(), saved->warnings.begin(), saved->warnings.end());
+      for (const std::string& one : saved->warnings)  // which are often those of each step
+        if (std::find(warnings.begin(), warnings.end(), one) == warnings.end())
+          warnings.push_back(one);
     }
     ZARRPOINT_CHECK(std::move(verified));
     ZARRPOINT_CHECK(prune(options.keep));
@@ -644,7 +805,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
     if (!found.failures.empty()) return found.failures.front().what;
     return error{errc::corrupt, "the step is faulty"};
   };
-  if (seen.opened) return check(*seen.opened);
+  if (seen.opened) return check(*seen.opened);  // of a delta with what it stands on
   for (const std::string& item : seen.record.items) {
     ZARRPOINT_TRY(at, place(std::string(name).append("/").append(item)));
     auto opened = zarrpoint::open(at, options.how);
@@ -664,9 +825,17 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_keys(const std::s
   return {};
 }
 
-/// Removes a step, if a manager wrote what has its name now.
+/// Removes a step, if a manager wrote what has its name now, and nothing stands on it.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_record& of) {
   ZARRPOINT_TRY(step_key, key(of.name));
+  {
+    const std::lock_guard hold(mutex);
+    const step_record* const there = find(of.step);
+    std::string why = there == nullptr ? "" : detail::why_needed(*there, records);
+    if (!why.empty())
+      return error{errc::invalid_argument,
+                   "remove " + root.describe(step_key) + ": " + std::move(why)};
+  }
   ZARRPOINT_TRY(seen, look(of.name));
   if (!seen.record.is_managed)
     return error{errc::invalid_argument,
@@ -693,19 +862,28 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
 ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::state::would_go(
     const keep_policy& keep) const {
   const std::lock_guard hold(mutex);
-  std::vector<step_removal> out = removals(records, keep, options.clock(), last_saved);
-  std::erase_if(out, [&](const step_removal& one) { return is_replaced(one.step); });
-  return out;
+  std::vector<step_record> all = records;
+  for (step_record& one : all) one.is_pinned |= is_held(one.step);
+  return removals(all, keep, options.clock(), last_saved);
 }
 
 ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::prune(
     const keep_policy& keep) {
   const std::lock_guard one_at_a_time(pruning);
-  if (would_go(keep).empty()) return std::vector<step_removal>();
+  const auto going = [&] {
+    std::vector<step_removal> out = would_go(keep);
+    std::erase_if(out, [](const step_removal& one) { return one.stays; });
+    const std::lock_guard hold(mutex);
+    std::stable_partition(out.begin(), out.end(), [&](const step_removal& one) {
+      return find(one.step)->base.has_value();  // before what it stands on
+    });
+    return out;
+  };
+  if (going().empty()) return std::vector<step_removal>();
   ZARRPOINT_CHECK(check_owner());
   ZARRPOINT_CHECK(read_pins());  // others may have set some
   std::vector<step_removal> gone;
-  for (step_removal& one : would_go(keep)) {
+  for (step_removal& one : going()) {
     auto removed = remove({.step = one.step, .name = one.name});
     if (removed) {
       gone.push_back(std::move(one));
@@ -738,6 +916,13 @@ ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const locat
       return error{errc::invalid_argument,
                    "manager_options: the prefix is \"step_\", \"step-\" or \"\", the digits are at "
                    "most 19"};
+    const save_options& storage = options.storage;
+    if (options.whole_when && (!root.can_publish() || storage.format || storage.zarr_format != 3 ||
+                               !storage.layouts.empty()))
+      return error{errc::unsupported,
+                   "manage " + where.name() +
+                       ": steps that are deltas need Zarr v3, no layouts of their own and a store "
+                       "that publishes in one step: leave out whole_when"};
     std::unique_ptr<state> made(new state(where, root, std::move(options)));
     state& self = *made;
     if (self.options.exclusive) {
@@ -896,7 +1081,7 @@ ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore(std::int64_t 
     }
     if (!item.empty()) name.append("/").append(item);
     ZARRPOINT_TRY(at, state_->place(name));
-    ZARRPOINT_TRY(opened, zarrpoint::open(at, state_->options.how));
+    ZARRPOINT_TRY(opened, state_->open_step(at));
     return restored_step{step, std::move(opened), std::move(record.metrics)};
   };
   return guarded(run).at("restore step " + std::to_string(step) + " of " + state_->where.name());
@@ -965,7 +1150,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::remove(std::int64_t step, bool
     const std::lock_guard one_at_a_time(state_->pruning);
     {
       const std::lock_guard hold(state_->mutex);
-      if (state_->is_replaced(step)) return error{errc::invalid_argument, "it is being saved"};
+      if (state_->is_held(step)) return error{errc::invalid_argument, "it is being saved"};
     }
     return state_->remove(record);
   };
@@ -1010,5 +1195,6 @@ ZARRPOINT_INLINE std::optional<save_report> checkpoint_manager::last_report() co
 #include <zarrpoint/checkpoint/load/bodies.hpp>
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>
 #include <zarrpoint/checkpoint/verify/verify_bodies.hpp>
+#include <zarrpoint/delta/bodies.hpp>
 #include <zarrpoint/manager/policy_bodies.hpp>
 #endif

@@ -128,6 +128,9 @@ ZARRPOINT_INLINE result<group_checkpoint_manager> group_checkpoint_manager::open
       mine =
           error{errc::unsupported, "manage " + where.name() +
                                        ": a group saves its steps in Zarr: leave out the format"};
+    if (options.whole_when)
+      mine = error{errc::unsupported,
+                   "manage " + where.name() + ": a group saves whole steps: leave out whole_when"};
     if (mine && self.group.ranks.rank() == 0) {
       auto opened = checkpoint_manager::open(where, std::move(options));
       if (opened) {

@@ -37,6 +37,9 @@ enum class when_busy : std::uint8_t { wait, skip };
 struct manager_options {
   save_policy save_when = save_policy::always();
   keep_policy keep = keep_policy::all();
+  /// Which steps are whole. The others are deltas on the newest whole one, which is the `last_step`
+  /// that the policy sees. Nothing: all are whole. So are the first, and steps with items.
+  std::optional<save_policy> whole_when{};
   /// Of each step; `overwrite` does not count. With a `format` a step is a directory with one item.
   save_options storage{};
   std::string item = "default";  ///< its name, as Orbax has it; "model.safetensors" for such a file
@@ -69,6 +72,7 @@ struct restored_step {
 /// - Each step is a checkpoint of its own, which all that reads checkpoints reads.
 /// - What is committed has the mark of a manager, with the metrics. There is no other state: a new
 ///   manager knows what the one before knew.
+/// - A step may be a delta on an older one, which stays as long as the delta does.
 /// - A step goes only after a newer one is committed, and verified if that was asked for. What no
 ///   manager wrote never goes. A step loses its name, or its commit document, before the rest.
 /// - One manager at a time has a place. Another is refused where a lock tells of it, on files. In
@@ -79,7 +83,7 @@ struct restored_step {
 class checkpoint_manager {
  public:
   /// Errors: `unavailable` where another manager has the place; `unsupported` for a store that
-  /// cannot be listed or written; `io`.
+  /// cannot be listed or written, and for `whole_when` where deltas cannot be saved; `io`.
   static result<checkpoint_manager> open(const location& where, manager_options options = {});
 
   checkpoint_manager(checkpoint_manager&&) noexcept;
@@ -139,7 +143,8 @@ class checkpoint_manager {
   /// A JSON item of a step. Errors: `not_found`, `corrupt`, `resource_limit`.
   result<node> json(std::int64_t step, std::string_view item) const;
 
-  /// What the policy, or another one, would remove now, and why.
+  /// What the policy, or another one, would remove now, and why; and what it does not keep, but
+  /// `stays` for the deltas that stand on it.
   std::vector<step_removal> dry_run() const;
   std::vector<step_removal> dry_run(const keep_policy& keep) const;
   /// Removes what the policy, or another one, does not keep. Returns what went.
@@ -147,7 +152,7 @@ class checkpoint_manager {
   result<std::vector<step_removal>> prune(const keep_policy& keep);
 
   /// Removes one step. Errors: `invalid_argument` for the newest whole one and for pinned ones,
-  /// unless `force` is set; for what no manager wrote, always.
+  /// unless `force` is set; for what no manager wrote, and while deltas stand on it, always.
   result<void> remove(std::int64_t step, bool force = false);
 
   /// Keeps a step whatever the policies say, or no longer; by any manager, an exclusive one or not.

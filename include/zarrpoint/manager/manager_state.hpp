@@ -29,11 +29,16 @@ struct step_look {
   step_mark mark{};
   std::optional<checkpoint> opened{};  ///< where the directory is the checkpoint
   std::optional<error> fault{};
+  bool is_delta = false;
 };
+
+/// Whether an object of a step is there with its size.
+using object_check = std::function<result<void>(const std::string& path, std::uint64_t size)>;
 
 }  // namespace detail
 
 struct checkpoint_manager::state {
+  struct job;
   struct running {
     std::int64_t step;
     pending<save_report> done;
@@ -63,6 +68,7 @@ struct checkpoint_manager::state {
   std::mutex pruning{};
   std::vector<step_record> records{};     ///< sorted by step
   std::vector<std::int64_t> replacing{};  ///< steps that are there and being saved again
+  std::vector<std::int64_t> bases{};      ///< of deltas that are being saved
   std::size_t changes = 0;                ///< of the records, by saves and removals
   std::vector<std::string> warnings{};
   std::optional<error> first{}, untold{};
@@ -116,9 +122,10 @@ struct checkpoint_manager::state {
     ++changes;
     std::erase_if(records, [&](const step_record& one) { return one.step == step; });
   }
-  bool is_replaced(std::int64_t step) const {
-    return std::find(replacing.begin(), replacing.end(), step) != replacing.end();
+  static bool has(const std::vector<std::int64_t>& steps, std::int64_t step) {
+    return std::find(steps.begin(), steps.end(), step) != steps.end();
   }
+  bool is_held(std::int64_t step) const { return has(replacing, step) || has(bases, step); }
   void warn(std::string text) {
     const std::lock_guard hold(mutex);
     warnings.push_back(std::move(text));
@@ -148,9 +155,18 @@ struct checkpoint_manager::state {
   result<void> finish_what_was_begun();
   result<void> check_owner() const;
 
+  // -- deltas
+
+  result<checkpoint> open_step(const location& at) const;
+  result<bool> look_at_delta(const store_key& at, detail::step_look& out) const;
+  result<void> check_delta(const std::string& name, const detail::object_check& check) const;
+  save_options options_of(const job& work) const;
+  result<void> choose_base(job& work);
+  result<save_report> save_whole(job& work, const error& why);
+  result<void> make_whole_what_stands_on(std::int64_t step);
+
   // -- saving and removing
 
-  struct job;
   result<void> tell();
   void reap(std::size_t most);
   result<std::shared_ptr<job>> prepare(std::int64_t step, std::vector<step_metric> metrics);
@@ -171,16 +187,21 @@ struct checkpoint_manager::state {
 /// One save that is under way.
 struct checkpoint_manager::state::job {
   ~job() {
-    if (!replaces) return;
+    if (replaces) release(in->replacing, mark.step);
+    if (base) release(in->bases, base->step);
+  }
+  void release(std::vector<std::int64_t>& held, std::int64_t step) const {
     const std::lock_guard hold(in->mutex);
-    const auto at = std::find(in->replacing.begin(), in->replacing.end(), mark.step);
-    if (at != in->replacing.end()) in->replacing.erase(at);
+    const auto at = std::find(held.begin(), held.end(), step);
+    if (at != held.end()) held.erase(at);
   }
 
   checkpoint_manager::state* in = nullptr;
   std::string name{};
   detail::step_mark mark{};
-  bool replaces = false;  ///< a step that a manager wrote
+  bool replaces = false;              ///< a step that a manager wrote
+  std::optional<step_record> base{};  ///< of a delta
+  std::vector<leaf> whole{};          ///< to save if that is damaged
   detail::leaf_copies copies{};
   std::unique_ptr<publication> tree{};
   std::optional<any_store> store{};  ///< of the step

@@ -40,6 +40,9 @@ struct step_record {
   bool is_managed = false;
   bool is_pinned = false;  ///< `checkpoint_manager::pin` keeps it, whatever the policy says
   std::string fault{};     ///< why it cannot be used; empty: nothing wrong is known
+  std::optional<std::int64_t> base{};  ///< the step on which this one stands, as a delta
+  /// The fault is that it could not be looked at: it may be whole, and may stand on another.
+  bool is_unread = false;
 
   /// The metric of that name; nothing where there is none, and for NaN.
   std::optional<double> metric(std::string_view of) const;
@@ -143,15 +146,20 @@ struct step_removal {
   std::int64_t step = 0;
   std::string name;  ///< of its directory
   std::string why;
+  bool stays = false;  ///< no policy keeps it, and it stays for the deltas that stand on it
 };
 
 /// What a manager would remove: of the whole steps that managers wrote, those that `keep` does not
 /// keep. Never the newest of them, never `last` (the one saved last in this run), never one that is
-/// pinned. Steps with a fault neither count nor go. Pure; `steps` are sorted by step.
+/// pinned. Steps with a fault neither count nor go. What a delta that is left stands on is told
+/// with `stays`. Pure; `steps` are sorted by step.
 std::vector<step_removal> removals(std::span<const step_record> steps, const keep_policy& keep,
                                    wall_time now, std::optional<std::int64_t> last = {});
 
 namespace detail {
+
+/// Why a step stays for those that stand on it, or may do so; empty if none does.
+std::string why_needed(const step_record& of, std::span<const step_record> others);
 
 /// How directories of steps are called.
 struct step_names {

@@ -205,6 +205,29 @@ ZARRPOINT_INLINE keep_policy operator&(keep_policy a, keep_policy b) {
           std::move(name)};
 }
 
+namespace detail {
+
+ZARRPOINT_INLINE std::string why_needed(const step_record& of,
+                                        std::span<const step_record> others) {
+  const step_record* newest = nullptr;
+  std::size_t count = 0;
+  for (const step_record& one : others) {
+    if (!one.fault.empty() && !one.is_unread) continue;
+    if (one.base == of.step) {
+      newest = &one;
+      ++count;
+    } else if (one.is_unread && !one.base && !of.base && one.step > of.step) {
+      return "step " + std::to_string(one.step) + " cannot be looked at, and may stand on it";
+    }
+  }
+  if (count == 0) return {};
+  return count == 1 ? "step " + std::to_string(newest->step) + " stands on it as a delta"
+                    : std::to_string(count) + " steps stand on it as deltas, the newest is " +
+                          std::to_string(newest->step);
+}
+
+}  // namespace detail
+
 ZARRPOINT_INLINE std::vector<step_removal> removals(std::span<const step_record> steps,
                                                     const keep_policy& keep, wall_time now,
                                                     std::optional<std::int64_t> last) {
@@ -217,6 +240,21 @@ ZARRPOINT_INLINE std::vector<step_removal> removals(std::span<const step_record>
     const step_record& one = whole[i];
     if (kept[i] || one.is_pinned || last == one.step) continue;
     out.push_back({one.step, one.name, "not kept by: " + keep.name()});
+  }
+  std::vector<step_record> left, going;
+  for (const step_record& one : steps) {
+    const bool goes = going.size() < out.size() && out[going.size()].step == one.step;
+    (goes ? going : left).push_back(one);
+  }
+  for (bool again = true; again;) {  // what a delta stands on may be one, too
+    again = false;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::string why = out[i].stays ? "" : detail::why_needed(going[i], left);
+      if (why.empty()) continue;
+      out[i].why = std::move(why);
+      out[i].stays = again = true;
+      left.push_back(going[i]);
+    }
   }
   return out;
 }
