@@ -28,25 +28,8 @@ namespace detail {
 //   .zarrpoint/first         who may write to the plain keys, and when published, their list
 //   .zarrpoint/<time>-<id>/  the tree of a later save
 inline constexpr std::string_view own_folder = ".zarrpoint/";
-inline constexpr std::string_view current_name = ".zarrpoint/current";
 inline constexpr std::string_view first_name = ".zarrpoint/first";
-inline constexpr std::string_view current_head = "zarrpoint 1\ntree ";
 inline constexpr std::string_view save_mark = "zarrpoint-save";
-
-/// What `current` says: the prefix of the tree beneath the place, which is empty for the plain
-/// keys. Errors: `corrupt`.
-ZARRPOINT_INLINE result<std::string> tree_of(std::string_view text, const std::string& name) {
-  const error refuse{errc::corrupt, name + ": it does not say which checkpoint is the current one"};
-  if (!text.starts_with(current_head)) return refuse;
-  text.remove_prefix(current_head.size());
-  if (text.find('\n') == text.npos) return refuse;  // cut short, `.zarrpoint/...` is `.`
-  const std::string_view tree = text.substr(0, text.find('\n'));
-  if (tree == ".") return std::string();
-  if (!tree.starts_with(own_folder) || !tree.ends_with('/') ||
-      !store_key::parse(tree.substr(0, tree.size() - 1)))
-    return refuse;
-  return std::string(tree);
-}
 
 /// The objects beneath a prefix, which ends with a slash or is empty, as they are.
 class bucket_objects {

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/place.hpp>
 #include <zarrpoint/store/remote/http_store.hpp>
@@ -366,11 +367,37 @@ ZARRPOINT_INLINE result<stored_place> web_zip(std::unique_ptr<blob> file, const 
   return stored_place{std::move(archive), *std::move(root)};
 }
 
+ZARRPOINT_INLINE result<std::string> tree_of(std::string_view text, const std::string& name) {
+  const error refuse{errc::corrupt, name + ": it does not say which checkpoint is the current one"};
+  if (!text.starts_with(current_head)) return refuse;
+  text.remove_prefix(current_head.size());
+  if (text.find('\n') == text.npos) return refuse;  // cut short, `.zarrpoint/...` is `.`
+  const std::string_view tree = text.substr(0, text.find('\n'));
+  if (tree == ".") return std::string();
+  if (!tree.starts_with(".zarrpoint/") || !tree.ends_with('/') ||
+      !store_key::parse(tree.substr(0, tree.size() - 1)))
+    return refuse;
+  return std::string(tree);
+}
+
+/// What the object says that names the current checkpoint of a place in S3; empty where there is
+/// none, or an answer that every name gets.
+ZARRPOINT_INLINE result<std::string> current_tree(const http_store& store) {
+  ZARRPOINT_TRY(key, store_key::parse(current_name));
+  auto found = store.open(key);
+  if (!found && found.failure().code == errc::unavailable) return std::move(found).failure();
+  if (!found || *found == nullptr || (*found)->size() > 4096) return std::string();
+  std::string text((*found)->size(), '\0');
+  ZARRPOINT_CHECK((*found)->read(0, std::as_writable_bytes(std::span(text))));
+  if (!text.starts_with("zarrpoint ")) return std::string();
+  return tree_of(text, store.describe(key));
+}
+
 ZARRPOINT_INLINE result<stored_place> open_web_place(
     const url& at, const place_use& use, http_store_options how,
     const std::pair<any_transport, std::span<const format_entry>>& by) {
   ZARRPOINT_TRY(parsed, web_url::parse(at.str()));
-  const web_place place = cut_address(parsed);
+  web_place place = cut_address(parsed);
   if (use.write)
     return error{errc::unsupported,
                  "write " + place.shown +
@@ -400,9 +427,31 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
                                           "format of context::stores (formats<...>() adds one)"};
     }
   }
+  // Both at once: most places have the one or the other.
+  result<std::unique_ptr<blob>> first = std::unique_ptr<blob>();
+  std::string tree;
+  ZARRPOINT_CHECK(parallel_for(remote_executor(), 2, [&](std::size_t i) -> result<void> {
+    if (i == 0) {
+      ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
+      first = store.open(key);
+      return {};
+    }
+    ZARRPOINT_TRY(said, current_tree(store));
+    tree = std::move(said);
+    return {};
+  }));
+  if (!tree.empty()) {
+    if (!parsed.path.ends_with('/')) parsed.path += '/';
+    parsed.path += tree;
+    place = cut_address(parsed);
+    ZARRPOINT_TRY(beneath, http_store::open(place.address, by.first, std::move(how)));
+    store = std::move(beneath);
+    ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
+    first = store.open(key);
+  }
   for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, store_key::parse(name));
-    ZARRPOINT_TRY(document, store.open(key));
+    ZARRPOINT_TRY(document, name == "zarr.json" ? std::move(first) : store.open(key));
     if (document != nullptr) {
       store.hand_on(key, std::move(document));
       return stored_place{std::move(store), store_key::root()};

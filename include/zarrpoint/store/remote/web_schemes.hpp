@@ -23,8 +23,16 @@ concept web_access = requires {
 
 namespace detail {
 
+/// The object at a place in S3 that says which of its trees is the checkpoint (docs/s3.md).
+inline constexpr std::string_view current_name = ".zarrpoint/current";
+inline constexpr std::string_view current_head = "zarrpoint 1\ntree ";
+
+/// What it says: the prefix of the tree beneath the place, which is empty for the plain keys.
+/// Errors: `corrupt`.
+result<std::string> tree_of(std::string_view text, const std::string& name);
+
 /// What a URL of http or https names: a hierarchy of Zarr in a zip file or a directory, or what one
-/// of these formats reads.
+/// of these formats reads. Of a place in S3 it is the current checkpoint.
 result<stored_place> open_web_place(
     const url& at, const place_use& use, http_store_options how,
     const std::pair<any_transport, std::span<const format_entry>>& by);
