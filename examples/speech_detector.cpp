@@ -10,22 +10,16 @@
 #include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
-#include "speech_detector/network.hpp"
+#include "speech_detector/service.hpp"
 #include "speech_detector/terminal.hpp"
 #include "speech_detector/wave.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <exception>
-#include <fstream>
-#include <limits>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,9 +28,6 @@
 namespace zp = zarrpoint;
 
 namespace {
-
-constexpr double seconds_per_window =
-    static_cast<double>(speech::window) / static_cast<double>(speech::sample_rate);
 
 class stopwatch {
  public:
@@ -119,21 +110,6 @@ class loader {
   speech::progress_bar bar_;
 };
 
-speech::detector::weights load_weights(loader& from) {
-  const auto convolution = [&](const std::string& name, std::size_t stride, std::size_t pad) {
-    return speech::convolution{from.tensor<3>(name + "/weight"), from.tensor<1>(name + "/bias"),
-                               stride, pad};
-  };
-  return {
-      .fourier = {from.tensor<3>("stft_conv/weight"), {}, 128, 0},
-      .encoder = {convolution("conv1", 1, 1), convolution("conv2", 2, 1),
-                  convolution("conv3", 2, 1), convolution("conv4", 1, 1)},
-      .recurrent = {from.mapped("lstm_cell/weight_ih"), from.mapped("lstm_cell/weight_hh"),
-                    from.tensor<1>("lstm_cell/bias_ih"), from.tensor<1>("lstm_cell/bias_hh")},
-      .head = convolution("final_conv", 1, 0),
-  };
-}
-
 std::string milliseconds(double seconds) { return speech::fixed(seconds * 1000, 2) + " ms"; }
 
 std::string ratio(std::uint64_t stored, std::uint64_t bytes) {
@@ -159,60 +135,10 @@ void print_table(const zp::save_report& saved, const loader& loaded) {
   table.print();
 }
 
-/// The probability of speech in each window of `samples`; the last one is filled up with silence.
-std::vector<float> listen(speech::detector& service, std::vector<float> samples) {
-  const std::size_t windows = (samples.size() + speech::window - 1) / speech::window;
-  samples.resize(windows * speech::window);
-  std::vector<float> probabilities;
-  for (std::size_t i = 0; i < windows; ++i) {
-    const std::span<const float, speech::window> part(samples.data() + i * speech::window,
-                                                      speech::window);
-    probabilities.push_back(service.listen(part));
-  }
-  return probabilities;
-}
-
-/// "0.6-2.2 s, 2.4-4.0 s": where the probability is above one half.
-std::string spoken(std::span<const float> probabilities) {
-  std::string text;
-  for (std::size_t i = 0; i < probabilities.size(); ++i) {
-    if (probabilities[i] < 0.5F) continue;
-    const std::size_t first = i;
-    while (i < probabilities.size() && probabilities[i] >= 0.5F) ++i;
-    text += (text.empty() ? "" : ", ") +
-            speech::fixed(static_cast<double>(first) * seconds_per_window, 1) + "-" +
-            speech::fixed(static_cast<double>(i) * seconds_per_window, 1) + " s";
-  }
-  return text.empty() ? "nowhere" : text;
-}
-
-/// The probabilities that the network must give. Throws when the file does not say.
-std::vector<double> read_expected(const std::string& path) {
-  try {
-    return nlohmann::json::parse(std::ifstream(path)).at("probability").get<std::vector<double>>();
-  } catch (const nlohmann::json::exception& failure) {
-    throw std::runtime_error(path + ": " + failure.what());
-  }
-}
-
-/// The largest difference between what was heard and what is expected; infinite when they are not
-/// as many, or one is not a number.
-double largest_difference(const std::vector<float>& heard, const std::vector<double>& expected) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (heard.size() != expected.size()) return infinity;
-  double largest = 0;
-  for (std::size_t i = 0; i < heard.size(); ++i) {
-    const double difference = std::abs(expected[i] - static_cast<double>(heard[i]));
-    if (std::isnan(difference)) return infinity;
-    largest = std::max(largest, difference);
-  }
-  return largest;
-}
-
 bool run(const std::string& data, const std::string& path) {
   const zp::save_report saved = convert(data + "/silero_vad_16k.safetensors", path);
   loader source(path);
-  speech::detector service(load_weights(source));
+  speech::detector service(speech::load_weights(source));
   std::printf("%s\n\n", speech::painted(path, speech::paint::bold).c_str());
   print_table(saved, source);
 
@@ -220,15 +146,16 @@ bool run(const std::string& data, const std::string& path) {
   const double length =
       static_cast<double>(sound.size()) / static_cast<double>(speech::sample_rate);
   const stopwatch time;
-  const std::vector<float> probabilities = listen(service, sound);
+  const std::vector<float> probabilities = speech::listen(service, sound);
   std::printf("\nProbability of speech in speech.wav: %.1f s of sound, heard in %.2f s\n\n", length,
               time.seconds());
-  speech::plot(probabilities, static_cast<double>(probabilities.size()) * seconds_per_window);
-  std::printf("\nSpeech at %s\n\n", spoken(probabilities).c_str());
+  speech::plot(probabilities,
+               static_cast<double>(probabilities.size()) * speech::seconds_per_window);
+  std::printf("\nSpeech at %s\n\n", speech::spoken(probabilities).c_str());
 
   constexpr double tolerance = 1e-4;
   const double difference =
-      largest_difference(probabilities, read_expected(data + "/expected.json"));
+      speech::largest_difference(probabilities, speech::read_expected(data + "/expected.json"));
   const bool agrees = difference <= tolerance;
   std::printf(
       "%s: %zu probabilities, the largest difference from expected.json is %.1e (allowed %.0e)\n",

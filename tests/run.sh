@@ -265,6 +265,10 @@ reshard() {
     ZARRPOINT_TEST_LONG=1 build/dev/tests/distributed_tests --test-case='reshard: random pairs*' --no-skip
 }
 parallel() { one_at_a_time env PRESET=dev bash examples/parallel/run.sh; }
+# A bucket of a real server of S3, which Debian's packages have.
+remote() {
+  one_at_a_time env PRESET=dev bash examples/remote/run.sh || [ $? -eq 77 ] # it says that it was skipped
+}
 cuda() { need_packages "${clang[@]}" && bash tests/cuda/run.sh; }
 conformance() {
   python_packages && library && "$venv/bin/python" tests/conformance/run.py build/conformance &&
@@ -321,7 +325,7 @@ plain="packages format layers dev readme compile_fail interop mpi parallel confo
 # What `all` adds, as CI does: sanitizers, ways to use the library, and what costs too much where nothing changed.
 more="docs cost single_header consumers as_printed libtorch mdspan cuda asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="posix libcxx musl cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard mutation package"
+rows="posix libcxx musl cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard remote mutation package"
 # Those that need what an earlier one left, in their order; each other step is a chain of its own.
 chains=("asan coverage fuzz" "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
