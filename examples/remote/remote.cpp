@@ -140,7 +140,7 @@ zp::result<void> load(const request& of, const zp::process_group& group) {
         return {};
       }));
 
-  // Each byte comes over the network once, whoever needs it; the others get it by MPI.
+  // Each byte comes over the network once: processes that need the same get it by MPI.
   ZARRPOINT_TRY(report, zp::load(of.url, wanted, group, {.read_once = true}));
   ZARRPOINT_TRY(step, report.loaded.get<int>("step"));
   if (step != of.step) return zp::error{zp::errc::corrupt, "it is of step " + std::to_string(step)};
