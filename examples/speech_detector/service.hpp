@@ -34,7 +34,8 @@ detector::weights load_weights(Loader& from) {
   };
   return {
       .fourier = {from.template tensor<3>("stft_conv/weight"), {}, 128, 0},
-      .encoder = {block("conv1", 1, 1), block("conv2", 2, 1), block("conv3", 2, 1), block("conv4", 1, 1)},
+      .encoder = {block("conv1", 1, 1), block("conv2", 2, 1), block("conv3", 2, 1),
+                  block("conv4", 1, 1)},
       .recurrent = {from.mapped("lstm_cell/weight_ih"), from.mapped("lstm_cell/weight_hh"),
                     from.template tensor<1>("lstm_cell/bias_ih"),
                     from.template tensor<1>("lstm_cell/bias_hh")},
