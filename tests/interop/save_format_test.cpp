@@ -372,6 +372,25 @@ TEST_CASE("every format tells of a rule that matches no leaf, and stops when ask
   }
 }
 
+TEST_CASE("of arrays of forty shapes in turn, each has its own") {
+  const temp_directory dir;
+  std::vector<leaf> leaves;
+  std::vector<std::vector<float>> values;
+  for (std::size_t i = 0; i < 80; ++i) values.emplace_back(i % 40 + 1, static_cast<float>(i));
+  for (std::size_t i = 0; i < 80; ++i) leaves.emplace_back("layer" + std::to_string(i), values[i]);
+  for (const target& to : targets()) {
+    CAPTURE(to.name);
+    const std::string path = dir / to.name;
+    REQUIRE(save(path, leaves, {.format = to.format}));
+    if (!to.format)  // without our document they are found by listing
+      test::write_file(path + "/zarr.json", R"({"zarr_format":3,"node_type":"group"})");
+    const auto ckpt = open(path, all_formats());
+    REQUIRE(ckpt);
+    for (std::size_t i = 0; i < 80; ++i)
+      CHECK(ckpt->load<std::vector<float>>(leaves[i].name()).value() == values[i]);
+  }
+}
+
 TEST_CASE("Orbax casts as it is told by rules") {
   const temp_directory dir;
   const std::string path = dir / "orbax";

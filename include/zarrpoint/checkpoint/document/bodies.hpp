@@ -733,18 +733,26 @@ class contents_reader {
     return true;
   }
 
-  /// The document at `path`, or null. Arrays that follow each other are often alike: then they
-  /// share one, which is read once.
+  /// A document that was read.
+  struct recent_document {
+    std::vector<std::byte> text;
+    int zarr_format = 0;
+    std::shared_ptr<const stored_document> document;
+  };
+
+  /// The document at `path`, or null. The layers of a model have the same arrays, one after the
+  /// other: those that are alike share one, which is parsed once.
   result<std::shared_ptr<const stored_document>> next_document(const std::string& path,
                                                                int zarr_format) {
     ZARRPOINT_TRY(found, text(path));
     if (found.empty()) return std::shared_ptr<const stored_document>();
-    if (found == last_text_ && zarr_format == last_format_) return last_;
+    for (const recent_document& one : recent_)
+      if (found == one.text && zarr_format == one.zarr_format) return one.document;
     ZARRPOINT_TRY(parsed, parse(path, found, nullptr));
-    last_ = detail::make_counted<const stored_document>(std::move(parsed));
-    last_text_ = std::move(found);
-    last_format_ = zarr_format;
-    return last_;
+    recent_document& to = recent_[parsed_++ % std::size(recent_)];
+    to = {std::move(found), zarr_format,
+          detail::make_counted<const stored_document>(std::move(parsed))};
+    return to.document;
   }
 
   const any_store& store_;
@@ -752,9 +760,8 @@ class contents_reader {
   const bool by_listing_;
   std::vector<stored_leaf> told_;  // the arrays that they had
   std::size_t bytes_read_ = 0;     // of all documents
-  std::vector<std::byte> last_text_;
-  std::shared_ptr<const stored_document> last_;
-  int last_format_ = 0;
+  recent_document recent_[32];
+  std::size_t parsed_ = 0;
   checkpoint_contents out_;
 };
 

@@ -348,12 +348,15 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::add(const std::string& name,
       if (opened == nullptr) return std::move(opened);
       return v0::detail::make_owned<blob, bool_blob>(std::move(opened));
     };
-  if (!last_ || *last_ != as) {
+  const auto is_same = [&](const made_document& one) { return one.of == as; };
+  auto told = std::find_if(recent_.begin(), recent_.end(), is_same);
+  if (told == recent_.end()) {
     ZARRPOINT_TRY(document, to_v3(as).at("the array " + in_quotes(name)));
-    last_text_ = shared_text_of(document_text(std::move(document)));
-    last_ = as;
+    if (recent_.size() == 32) recent_.erase(recent_.begin());
+    recent_.push_back({as, shared_text_of(document_text(std::move(document)))});
+    told = std::prev(recent_.end());
   }
-  array made{last_text_, as.shape.rank(), {}};
+  array made{told->text, as.shape.rank(), {}};
   if (!box::whole(as.shape).empty()) made.chunks.push_back(std::move(chunk));
   add(name, std::move(made));
   return {};
@@ -433,8 +436,7 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes, 
   group_budget budget;
   for (const place& each : places_)  // before their names are made
     if (each.name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(each.name));
-  last_.reset();
-  last_text_ = nullptr;
+  recent_ = {};
   ZARRPOINT_CHECK(show_names(are_keys));
   ZARRPOINT_CHECK(make_groups());
   node group = node::object{{"zarr_format", 3}, {"node_type", "group"}};

@@ -136,8 +136,13 @@ class virtual_hierarchy {
   std::string describe(const store_key& key, const std::string& file) const;
 
  private:
-  /// Most arrays of a model have the document of the one before them, and share its text.
+  /// The layers of a model have the same arrays, one after the other: those share their texts.
   using shared_text = std::shared_ptr<const std::vector<std::byte>>;
+
+  struct made_document {
+    array_metadata of;
+    shared_text text;
+  };
 
   struct array {
     shared_text document;
@@ -155,8 +160,7 @@ class virtual_hierarchy {
   result<void> make_groups();
 
   name_filter wanted_;
-  std::optional<array_metadata> last_;  ///< of the array that was added last
-  shared_text last_text_;
+  std::vector<made_document> recent_;  ///< of the arrays that were added last
   const lazy_nodes* lazy_ = nullptr;
   std::vector<place> places_;        ///< sorted at the end, and named as they are shown
   std::vector<array> arrays_;        ///< by the numbers of those that are not lazy
