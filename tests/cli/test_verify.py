@@ -12,7 +12,7 @@ import numpy as np
 import zarr
 from safetensors.numpy import save_file
 from support import GOLDEN, NO, OK, UNVERIFIED, Case, random_array, rename_codec
-from zarr.codecs import BloscCodec, Crc32cCodec, ZstdCodec
+from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
 
 
 def flip(path, offset):
@@ -521,6 +521,36 @@ class Verify(Case):
         for wrong in ({"x": "2.safetensors"}, {"x": "../1.safetensors"}, {"x": 1}):
             index.write_text(json.dumps({"weight_map": wrong}))
             self.assertIn("weight_map", self.faults(index)[0]["message"])
+
+    def test_ok_says_where_there_are_no_checksums(self):
+        """A byte that changes is noticed exactly where it is said to be."""
+        np.save(self.folder / "a.npy", np.arange(4))
+        np.savez(self.folder / "a.npz", x=np.arange(4))
+        values = np.frombuffer(np.random.default_rng(1).bytes(4000), "u4")
+        places = {"a.npy": 1, "a.npz": 0, "in.safetensors": len(self.arrays)}
+        for codec in ("none", "gzip", "zstd"):
+            root = zarr.open_group(self.folder / codec, mode="w")
+            root.create_array("x", data=values, compressors={"none": None, "gzip": GzipCodec(), "zstd": ZstdCodec()}[codec])
+            places[codec] = int(codec != "gzip")
+        root = zarr.open_group(self.folder / "sums", mode="w")
+        root.create_array("x", data=values, compressors=[Crc32cCodec()])
+        root.create_array("y", data=values, compressors=None)
+        root.create_array("none", shape=(0,), dtype="u4")
+        places["sums"] = 1
+        with zarr.storage.ZipStore(self.folder / "z.zip", mode="w") as store:
+            zarr.open_group(store, mode="w").create_array("x", data=values, compressors=None)
+        places["z.zip"] = 0
+        places[self.checkpoint("ours.zarr").name] = 0
+        for name, bare in places.items():
+            found = self.json("verify", self.folder / name)
+            self.assertEqual(found["arrays_without_checksums"], bare, name)
+            said = self.text("verify", self.folder / name)
+            self.assertEqual("(no checksums to compare)" in said, bare == (found["arrays"]) and bare != 0, name)
+        self.assertIn("3 arrays, 7.8 KiB read, 1 array without checksums", self.text("verify", self.folder / "sums"))
+        data = bytearray((self.folder / "z.zip").read_bytes())
+        data[data.index(values.tobytes()) + 5] ^= 1
+        (self.folder / "z.zip").write_bytes(data)
+        self.assertIn("crc32", self.faults(self.folder / "z.zip")[0]["message"])
 
     def test_npz_checksums(self):
         np.savez(self.folder / "a.npz", x=np.arange(100), y=np.arange(50))

@@ -23,7 +23,7 @@ namespace zp = zarrpoint;
 
 struct inspect_arguments {
   std::string path, node;
-  bool json = false;
+  bool json = false, names = false;
   zp::link_scope links{};  ///< that the context's stores follow
 };
 exit_status run_inspect(const inspect_arguments& of, const zp::context& how);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // `zarrpoint completion`: scripts for shells. They name commands and options; what stands behind
-// those is a path.
+// those is a path, and then an array in it, whose names `inspect --names` tells.
 
 #include "commands.hpp"
 #include "output.hpp"
@@ -12,21 +12,23 @@ namespace cli {
 namespace {
 
 constexpr std::string_view bash_script =
-    R"(# bash completion for zarrpoint:  source <(zarrpoint completion bash)
+    R"SH(# bash completion for zarrpoint:  source <(zarrpoint completion bash)
 _zarrpoint() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-  local command= word
+  local command= word path=
+  local commands="inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion help"
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|steps|keep|rm|prune|completion) command=$word; break ;;
+      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|steps|keep|rm|prune|completion|help) command=$word; break ;;
     esac
   done
   local options="--help --memory --follow-links"
   case $command in
     "")
-      COMPREPLY=($(compgen -W "inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion --help --version --memory --follow-links" -- "$current"))
+      COMPREPLY=($(compgen -W "$commands --help --version --memory --follow-links" -- "$current"))
       return ;;
-    inspect|verify|steps) options+=" --json" ;;
+    inspect) options+=" --json --names" ;;
+    verify|steps) options+=" --json" ;;
     keep) options+=" --no-longer" ;;
     rm) options+=" --force" ;;
     prune) options+=" --newest --every --best --max-age --max-size --dry-run" ;;
@@ -36,6 +38,7 @@ _zarrpoint() {
     diff) options+=" --tolerance --json" ;;
     stats) options+=" --bins --json" ;;
     completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$current")); return ;;
+    help) COMPREPLY=($(compgen -W "$commands" -- "$current")); return ;;
   esac
   case $previous in
     --to) COMPREPLY=($(compgen -W "zarr3 zarr2 orbax safetensors npz dcp torch_dist" -- "$current")); return ;;
@@ -47,15 +50,38 @@ _zarrpoint() {
   esac
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
+    return
+  fi
+  case $command in
+    inspect|cat|stats)
+      for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+        word=${word/#\~/$HOME}
+        if [[ -z $path && $word != -* && -e $word ]]; then path=$word; fi
+      done ;;
+  esac
+  if [[ -n $path ]]; then
+    compopt +o filenames 2>/dev/null
+    COMPREPLY=()
+    while IFS= read -r word; do
+      if [[ $word == "$current"* ]]; then COMPREPLY+=("$(printf %q "$word")"); fi
+    done < <(zarrpoint inspect --names "$path" 2>/dev/null)
   else
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
   fi
 }
 complete -o filenames -F _zarrpoint zarrpoint
-)";
+)SH";
 
-constexpr std::string_view zsh_script = R"(#compdef zarrpoint
+constexpr std::string_view zsh_script = R"SH(#compdef zarrpoint
 # zsh completion for zarrpoint:  zarrpoint completion zsh > a folder of $fpath/_zarrpoint
+_zarrpoint_nodes() {
+  local word
+  for word in ${words[2,CURRENT-1]}; do
+    [[ $word == -* || ! -e ${(Q)word} ]] && continue
+    compadd -- ${(f)"$(zarrpoint inspect --names ${(Q)word} 2>/dev/null)"}
+    return
+  done
+}
 _zarrpoint() {
   local -a commands
   commands=(
@@ -74,6 +100,7 @@ _zarrpoint() {
     'rm:remove steps'
     'prune:remove the steps that are not to be kept'
     'completion:write a completion script'
+    'help:show what a command takes'
   )
   if (( CURRENT == 2 )); then
     _describe command commands
@@ -84,8 +111,8 @@ _zarrpoint() {
   shift words
   (( CURRENT-- ))
   case $command in
-    inspect) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
-    cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
+    inspect) _arguments '--json' '--names' '--memory:size:' '--follow-links' '1:path:_files' '2:node:_zarrpoint_nodes' ;;
+    cat) _arguments '--slice:slice:' '--raw' '--json' '--npy' '--memory:size:' '--follow-links' '1:path:_files' '2:node:_zarrpoint_nodes' ;;
     verify) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files' ;;
     seal) _arguments '--memory:size:' '--follow-links' '1:path:_files' ;;
     convert)
@@ -96,7 +123,7 @@ _zarrpoint() {
         '--memory:size:' '--follow-links' '1:in:_files' '2:out:_files' ;;
     delta|apply|squash) _arguments '--overwrite' '--memory:size:' '--follow-links' '*:path:_files' ;;
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
-    stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:' ;;
+    stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:_zarrpoint_nodes' ;;
     steps) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files -/' ;;
     keep) _arguments '--no-longer' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
     rm) _arguments '--force' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
@@ -104,20 +131,32 @@ _zarrpoint() {
       _arguments '--newest:number:' '--every:number:' '*--best:number\:metric\:lower:' '--max-age:time:' \
         '--max-size:size:' '--dry-run' '--memory:size:' '--follow-links' '1:path:_files -/' ;;
     completion) _arguments '1:shell:(bash zsh fish)' ;;
+    help) _describe command commands ;;
   esac
 }
 if [ "$funcstack[1]" = _zarrpoint ]; then _zarrpoint "$@"; else compdef _zarrpoint zarrpoint; fi
-)";
+)SH";
 
 constexpr std::string_view fish_script =
-    R"(# fish completion for zarrpoint:  zarrpoint completion fish | source
-set -l commands inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion
+    R"SH(# fish completion for zarrpoint:  zarrpoint completion fish | source
+function __zarrpoint_nodes
+  for word in (commandline -opc)[3..-1]
+    if test -e $word
+      zarrpoint inspect --names $word 2>/dev/null
+      return
+    end
+  end
+end
+set -l commands inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion help
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'
 complete -c zarrpoint -l memory -x -d 'most memory to use'
 complete -c zarrpoint -l follow-links -d 'follow symbolic links'
 complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats steps' -l json -d 'write JSON'
+complete -c zarrpoint -n '__fish_seen_subcommand_from inspect' -l names -d 'names of the arrays only'
+complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat stats' -a '(__zarrpoint_nodes)' -d array
+complete -c zarrpoint -n '__fish_seen_subcommand_from help' -f -a "$commands"
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l slice -x -d 'part as numpy writes it'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l raw -d 'elements only'
 complete -c zarrpoint -n '__fish_seen_subcommand_from cat' -l npy -d 'an npy file'
@@ -146,7 +185,7 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l max-age -x -d 's
 complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l max-size -x -d 'such as 500G'
 complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l dry-run -d 'only list what would go'
 complete -c zarrpoint -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'
-)";
+)SH";
 
 }  // namespace
 

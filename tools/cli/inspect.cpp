@@ -285,11 +285,27 @@ std::string title(const std::string& path, const source& from) {
 
 }  // namespace
 
+namespace {
+
+/// The names of arrays, one a line, as a command takes them; without those that have no line of
+/// their own.
+std::string lines_of(const source& from, const std::vector<std::size_t>& shown) {
+  std::string out;
+  for (const std::size_t i : shown) {
+    const std::string& name = from.entries()[i].name;
+    if (!name.empty() && escaped(name) == name) out += name + '\n';
+  }
+  return out;
+}
+
+}  // namespace
+
 exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(from, open_source(of.path, how));
     for (const std::string& warning : from->warnings()) note(escaped(of.path) + ": " + warning);
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
+    if (of.names) return put(lines_of(*from, shown));
     auto orbax = about_orbax(of.path, of.links, how.limit.memory);
     if (!orbax) note(escaped(of.path) + ": " + to_string(orbax.failure()));
     const inspection found(*from, shown, of.node, orbax ? *std::move(orbax) : zp::node());

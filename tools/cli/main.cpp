@@ -163,6 +163,7 @@ struct command_line {
     add_steps();
     add_prune();
     add_completion();
+    add_help();
   }
   command_line(const command_line&) = delete;
   command_line& operator=(const command_line&) = delete;
@@ -195,6 +196,8 @@ struct command_line {
                        });
     add_place(to, inspect.path, inspect.node);
     add_json(to, inspect.json);
+    to->add_flag("--names", inspect.names, "Only the names of the arrays, one a line")
+        ->excludes("--json");
   }
   void add_cat() {
     CLI::App* to = add("cat", "Write the values of an array",
@@ -367,6 +370,11 @@ struct command_line {
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   }
+  /// For those who look for it: `run` turns it into the option.
+  void add_help() {
+    CLI::App* to = add("help", "Show what a command takes, as its --help does", nullptr);
+    to->add_option("COMMAND", "One of the commands");
+  }
 };
 
 exit_status usage(const std::string& message) {
@@ -375,19 +383,27 @@ exit_status usage(const std::string& message) {
   return exit_status::failed;
 }
 
+std::vector<std::string_view> commands_of(const CLI::App& app) {
+  std::vector<std::string_view> out;
+  for (const CLI::App* command : app.get_subcommands({})) out.push_back(command->get_name());
+  return out;
+}
+
+std::string no_command(std::string_view word, const std::vector<std::string_view>& known) {
+  return '"' + std::string(word) + "\" is not a command" + suggestion(word, "commands", known);
+}
+
 /// What is wrong with a command line: of a mistyped word the nearest one and all there are.
 std::string complaint(const CLI::App& app, const CLI::ParseError& wrong, int count, char** words) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::vector<std::string_view> given(words + std::min(count, 1), words + count);
-  std::vector<std::string_view> known;
+  std::vector<std::string_view> known = commands_of(app);
   if (chosen.empty()) {
-    for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (given[i] == "--memory")
         ++i;  // and its value
       else if (!given[i].starts_with('-'))
-        return '"' + std::string(given[i]) + "\" is not a command" +
-               suggestion(given[i], "commands", known);
+        return no_command(given[i], known);
     }
     if (wrong.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError))
       return "no command was given" + suggestion("", "commands", known);
@@ -417,6 +433,10 @@ exit_status run(int count, char** words) {
   std::vector<char*> asked_for_help(words, words + count);
   std::string flag = "--help";
   if (count > 1 && std::string_view(words[1]) == "help") {
+    const std::vector<std::string_view> known = commands_of(line.app);
+    if (count > 2 && words[2][0] != '-' &&
+        std::find(known.begin(), known.end(), words[2]) == known.end())
+      return usage(no_command(words[2], known));
     asked_for_help.erase(asked_for_help.begin() + 1);
     asked_for_help.resize(std::min<std::size_t>(asked_for_help.size(), 2));
     asked_for_help.push_back(flag.data());
@@ -441,6 +461,28 @@ exit_status run(int count, char** words) {
   return status;
 }
 
+/// The words of the library about a URL that it has no store for, in those of the command.
+std::string message_of(const zp::error& failure) {
+  std::string text = to_string(failure);
+  const std::size_t begin = text.find("no store for \"");
+  const std::size_t end = text.find("; context::stores has");
+  if (begin == text.npos || end == text.npos || end < begin) return text;
+  text.erase(end);
+  const std::string_view scheme = std::string_view(text).substr(begin + 14);
+  const bool is_remote =
+      scheme.starts_with("http") || scheme.starts_with("s3:") || scheme.starts_with("gs:");
+#if defined(ZARRPOINT_CLI_CURL)
+  constexpr bool has_remote = true;
+#else
+  constexpr bool has_remote = false;
+#endif
+  if (is_remote && !has_remote)
+    return text +
+           ": this zarrpoint was built without libcurl, which URLs need; build it where "
+           "libcurl4-openssl-dev is installed, or copy the checkpoint to a path";
+  return text + ": " + (has_remote ? "URLs begin with https://, http:// or s3://" : "give a path");
+}
+
 /// Which option follows the symbolic link that an error tells of.
 std::string_view link_advice(std::string_view message) {
   if (message.find("links are not followed") != message.npos)
@@ -459,7 +501,7 @@ exit_status fail(const zp::error& failure) {
   }
   std::fprintf(
       stderr, "%s %s\n", painted_error("zarrpoint:", paint::red).c_str(),
-      escaped(to_string(failure) + std::string(link_advice(failure.message)), false).c_str());
+      escaped(message_of(failure) + std::string(link_advice(failure.message)), false).c_str());
   return exit_status::failed;
 }
 

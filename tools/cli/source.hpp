@@ -192,6 +192,9 @@ class source {
   /// Bytes of its objects in the store.
   virtual zp::result<std::uint64_t> stored_bytes(std::size_t index) const = 0;
   virtual void verify(verification& to) const = 0;
+  /// Whether a byte of its elements that changed would be noticed: by the commit of ours, by a
+  /// codec or by the file that holds it.
+  virtual bool has_checksums(std::size_t index) const = 0;
 
   /// How it is read.
   virtual zp::context how() const { return zp::default_context(); }

@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -104,6 +105,18 @@ void describe(const zp::array_metadata& metadata, entry& to) {
     if (items != nullptr && items->if_string() != nullptr)
       to.items = vector_items::parse(*items->if_string());
   }
+}
+
+/// Whether what a codec reads has a checksum, which it compares.
+bool compares_checksum(const zp::codec_spec& codec) {
+  constexpr std::array<std::string_view, 8> always{"crc32c", "crc32", "adler32", "fletcher32",
+                                                   "gzip",   "zlib",  "bz2",     "lzma"};
+  std::string_view name = codec.name;
+  constexpr std::string_view prefix = "numcodecs.";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  if (std::find(always.begin(), always.end(), name) != always.end()) return true;
+  const zp::node* const asked = name == "zstd" ? codec.configuration.find("checksum") : nullptr;
+  return asked != nullptr && asked->if_bool() != nullptr && *asked->if_bool();
 }
 
 /// Texts that may be numbers which a `node` cannot hold, and whose digits it has.
@@ -437,6 +450,18 @@ zp::result<std::uint64_t> zarr_source::stored_bytes(std::size_t index) const {
 }
 
 void zarr_source::verify(verification& to) const { verify_zarr(*this, to); }
+
+bool zarr_source::has_checksums(std::size_t index) const {
+  if (contents_.is_ours()) return true;
+  const entry& of = entries_[index];
+  if (std::any_of(of.codecs.begin(), of.codecs.end(), compares_checksum)) return true;
+  if (is_view_) return format_ == "npz";
+  if (format_ != contents_.format() || !of.spec || of.shard_shape) return false;
+  std::error_code unknown;  // a zip file has the crc32 of each member, for those read as a whole
+  const auto bytes = byte_count(zp::tensor_spec{of.spec->type, *of.chunk_shape});
+  return bytes && *bytes <= blocks().wanted &&
+         std::filesystem::is_regular_file(store_.describe(zp::store_key::root()), unknown);
+}
 
 bool is_metadata_document(std::string_view name) {
   constexpr std::array<std::string_view, 5> names{"zarr.json", ".zarray", ".zattrs", ".zgroup",

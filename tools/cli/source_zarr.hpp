@@ -37,6 +37,7 @@ class zarr_source final : public source {
   zp::result<std::optional<stored_parts>> parts(std::size_t index) const override;
   zp::result<std::uint64_t> stored_bytes(std::size_t index) const override;
   void verify(verification& to) const override;
+  bool has_checksums(std::size_t index) const override;
   zp::node stored_form(std::size_t index) const override;
   zp::result<std::vector<stored_key>> stored_objects(std::size_t index) const override;
   zp::result<std::unique_ptr<zp::blob>> open_stored(std::size_t index,

@@ -77,6 +77,12 @@ class report final : public verification {
   }
   bool stopped() const override { return stop_.stop_requested() || !output_; }
 
+  /// Of `from`, once it was verified.
+  exit_status finish(const source& from) {
+    for (std::size_t i = 0; i < from.entries().size(); ++i)
+      if (from.entries()[i].element_total() != 0) ++(from.has_checksums(i) ? summed_ : bare_);
+    return finish(from.entries().size());
+  }
   exit_status finish(std::size_t arrays) {
     bar_.reset();
     if (stop_.stop_requested()) return fail({zp::errc::cancelled, "interrupted"});
@@ -88,6 +94,7 @@ class report final : public verification {
                                        {"ok", faults == 0 && unverified == 0},
                                        {"verdict", verdict_text()},
                                        {"arrays", std::uint64_t{arrays}},
+                                       {"arrays_without_checksums", bare_},
                                        {"bytes", bytes_},
                                        {"elements", elements_},
                                        {"elements_read", elements_read_},
@@ -135,10 +142,12 @@ class report final : public verification {
     std::string out = faults != 0       ? painted("FAULTY", paint::red)
                       : unverified != 0 ? painted("NOT VERIFIED", paint::yellow)
                                         : painted("OK", paint::green);
+    if (faults == 0 && unverified == 0 && summed_ == 0) out += " (no checksums to compare)";
     out += "  " + escaped(of_.path) + ": " + read;
     if (elements_absent_ != 0) out += ", " + counted(elements_absent_, "element") + " not stored";
     if (faults != 0) out += ", " + counted(faults, "fault");
     if (unverified != 0) out += ", " + std::to_string(unverified) + " not verified";
+    if (summed_ != 0 && bare_ != 0) out += ", " + counted(bare_, "array") + " without checksums";
     if (notes != 0) out += ", " + counted(notes, "note");
     return out;
   }
@@ -151,6 +160,8 @@ class report final : public verification {
   std::uint64_t elements_ = 0;         ///< of all arrays
   std::uint64_t elements_read_ = 0;    ///< that were right
   std::uint64_t elements_absent_ = 0;  ///< of chunks that are not stored
+  std::uint64_t summed_ = 0;           ///< arrays with checksums that were compared
+  std::uint64_t bare_ = 0;             ///< and without
   zp::node::array found_;
   zp::result<void> output_;
 };
@@ -179,7 +190,7 @@ exit_status run_verify(const verify_arguments& of, const zp::context& how) {
   }
   to.begin((*from)->entries());
   (*from)->verify(to);
-  return to.finish((*from)->entries().size());
+  return to.finish(**from);
 }
 
 }  // namespace cli
