@@ -21,7 +21,7 @@ int main() {
   const std::vector<std::int64_t> tokens(1000, 7);
   const std::int64_t step = 1200;
   const zp::save_options how{
-      .rules = {{.glob = "data/**", .codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}}},
+      .rules = {{.glob = "data/**", .codecs = {"bytes", {"zstd", 3}, "crc32c"}}},
       .attributes = zp::node::object{{"optimizer", "adam"}},
       .attributes_of = {{"layers/0/w", zp::node::object{{"unit", "m"}}}}};
   zp::save("model.zarr",

@@ -91,9 +91,9 @@ TEST_CASE("the guide: options by leaf") {
   for (float& value : embedding.data<float>()) value = 0.5F;
   const std::vector<zp::leaf> leaves{{"embedding", embedding}, {"optimizer/adam/v", moments}};
 
-  const zp::leaf_rule all{.codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}};  // or zp::zstd_codecs(3)
+  const zp::leaf_rule all{.codecs = {"bytes", {"zstd", 3}, "crc32c"}};  // or zp::zstd_codecs(3)
   const zp::leaf_rule some{.glob = "optimizer/**", .cast = zp::dtype(zp::dtype_kind::bfloat16)};
-  const zp::leaf_rule one{.glob = "**/embedding", .chunk_shape = zp::dims{1024, 512}};
+  const zp::leaf_rule one{.glob = "**/embedding", .chunk_shape = {1024, 512}};
   auto report = zp::save(path, leaves, {.rules = {all, some, one}, .overwrite = false}).value();
 
   for (const std::string& warning : report.warnings) std::puts(warning.c_str());
@@ -120,7 +120,7 @@ TEST_CASE("the guide: options by leaf") {
   CHECK(ckpt.metadata("optimizer/adam/v").value().codecs == zp::zstd_codecs(3));
 
   auto wide = ckpt.load<std::vector<double>>("optimizer/adam/v", {.cast = true}).value();
-  const zp::load_rule cut{.glob = "**/embedding", .shape = zp::dims{2000, 512}};
+  const zp::load_rule cut{.glob = "**/embedding", .shape = {2000, 512}};
   auto rows = ckpt.load<zp::tensor>("embedding", {.rules = {cut}}).value();
 
   zp::load_report told;

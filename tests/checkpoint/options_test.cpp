@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array/array.hpp>
+#include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/checkpoint/load/checkpoint.hpp>
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
@@ -83,6 +84,39 @@ TEST_CASE("the codecs of a rule are a plain list in braces, a chain with a name,
   CHECK(codecs("f")[0].name == "vlen-utf8");
   for (const char* name : {"a", "b", "c", "d"})
     CHECK(saved.load<std::vector<float>>(name).value() == w);
+}
+
+TEST_CASE("what is tried first compiles, and means what it looks like") {
+  const memory_store store;
+  const std::vector<float> w(6);
+  const auto chunk_of_w = [&] {
+    return checkpoint::open(store).value().as_array("w").value().layout().grid().inner_shape;
+  };
+  save(store, {"w", w}, {.rules = {{.chunk_shape = {2}, .codecs = {"bytes", {"zstd", 3}}}}})
+      .value();
+  CHECK(chunk_of_w() == dims{2});
+  CHECK(checkpoint::open(store).value().metadata("w").value().codecs.size() == 2);
+  const leaf_rule rule{.chunk_shape = {3}, .shard_shape = {6}, .codecs = {"bytes"}};
+  save_async(store, {"w", w}, {.rules = {rule}}).get().value();
+  CHECK(chunk_of_w() == dims{3});
+  const auto longer =
+      checkpoint::open(store).value().load<std::vector<float>>("w", {.rules = {{.shape = {8}}}});
+  CHECK(longer.value().size() == 8);
+
+  CHECK_FALSE(leaf_rule{}.chunk_shape);
+  CHECK_FALSE(leaf_rule{.chunk_shape = {}}.chunk_shape);
+  CHECK_FALSE(leaf_rule{.chunk_shape = std::optional<dims>()}.chunk_shape);
+  CHECK(*leaf_rule{.chunk_shape = dims{4, 5}}.chunk_shape == dims{4, 5});
+  CHECK(*leaf_rule{.chunk_shape = {4, 5}}.chunk_shape == dims{4, 5});
+  CHECK(save_async(store, {}).get().value().leaves.empty());
+  CHECK(save(store, {"w", "text"}).value().leaves.size() == 1);
+
+  // Of two pairs of braces the second text is a configuration, which is an object.
+  const auto refused = save(store, {"w", w}, {.rules = {{.codecs = {{"bytes", "zstd"}}}}});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == errc::invalid_argument);
+  INFO(refused.failure().message);
+  CHECK(refused.failure().message.find("bytes") != std::string::npos);
 }
 
 TEST_CASE("so are those of an array") {

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,15 +89,23 @@ std::vector<codec_spec> zstd_codecs(int level = 1);
 /// weights, whose random bits it leaves alone.
 std::vector<codec_spec> blosc_codecs(int level = 1);
 
+/// A shape as options take it, or none: `{64, 64}`, or `dims`. `{}` is unset.
+struct optional_dims : std::optional<dims> {
+  using std::optional<dims>::optional;
+  optional_dims() = default;
+  optional_dims(std::optional<dims> other) : std::optional<dims>(other) {}  // NOLINT
+  optional_dims(std::initializer_list<index_t> shape) : std::optional<dims>(shape) {}
+};
+
 /// How the leaves whose names match are stored. What is not set falls to an earlier rule that
 /// matches, and then to the default; of several rules that set the same thing, the last one wins.
 struct leaf_rule {
-  std::string glob = "**";            ///< see `glob_match`
-  std::optional<dtype> cast{};        ///< stored as this type; see `convert` for the meaning
-  std::optional<dims> chunk_shape{};  ///< the unit of reading: an inner chunk of a shard
-  std::optional<dims> shard_shape{};  ///< the unit of writing: one object of the store
+  std::string glob = "**";      ///< see `glob_match`
+  std::optional<dtype> cast{};  ///< stored as this type; see `convert` for the meaning
+  optional_dims chunk_shape{};  ///< the unit of reading: an inner chunk of a shard
+  optional_dims shard_shape{};  ///< the unit of writing: one object of the store
   std::optional<std::uint64_t> chunk_byte_size{};  ///< picks `chunk_shape` by `greedy_chunk_shape`
-  codec_list codecs{};  ///< of inner chunks, `{{"bytes"}, {"zstd", 3}}`; default `raw_codecs()`
+  codec_list codecs{};  ///< of inner chunks, `{"bytes", {"zstd", 3}}`; default `raw_codecs()`
 };
 
 /// How one leaf is stored, said whole: as another array is, for a copy of it.
@@ -183,7 +192,7 @@ struct load_rule {
   std::string glob = "**";
   std::optional<dtype>
       cast{};  ///< convert to this type; for `load_all`, and in place of `load_options::cast`
-  std::optional<dims> shape{};  ///< truncate, or pad with zeros, to this shape
+  optional_dims shape{};  ///< truncate, or pad with zeros, to this shape
 };
 
 class checkpoint;

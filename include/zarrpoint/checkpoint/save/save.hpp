@@ -151,11 +151,24 @@ result<save_report> save(const location& where, std::span<const leaf> leaves,
 result<save_report> save(const location& where, std::initializer_list<leaf> leaves,
                          const save_options& options = {}, const context& how = default_context());
 
+/// Saves one leaf: `save("model.zarr", {"w", w})`.
+template <std::same_as<leaf> One = leaf>
+result<save_report> save(const location& where, One only, const save_options& options = {},
+                         const context& how = default_context()) {
+  return save(where, std::span<const leaf>(&only, 1), options, how);
+}
+
 /// Saves in the background. Borrowed tensors must stay alive and unchanged until the result is
 /// there. What lives on a device is copied before this returns, to the host or, with
 /// `save_options::device_copy`, on the device. Destroying the result waits for it.
 pending<save_report> save_async(location where, std::vector<leaf> leaves, save_options options = {},
                                 const context& how = default_context());
+
+template <std::same_as<leaf> One = leaf>  // in braces, so that `{}` is an empty list
+pending<save_report> save_async(location where, One only, save_options options = {},
+                                const context& how = default_context()) {
+  return save_async(std::move(where), std::vector<leaf>{std::move(only)}, std::move(options), how);
+}
 
 /// Saves by the handlers of a registry, which come before the types' own:
 /// `save<types>("model.zarr", {{"w", w}})`. Members of values, too, are saved by them.

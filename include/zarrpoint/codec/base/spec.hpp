@@ -24,6 +24,7 @@ struct codec_spec {
   /// of a compressor: `{"gzip", 5}` has the configuration `{"level": 5}`, and the others of `zstd`
   /// and `blosc` are those of `zstd_codecs` and `blosc_codecs`.
   codec_spec(std::string called, node configured = {}, bool needed = true);  // NOLINT
+  codec_spec(const char* called) : codec_spec(std::string(called)) {}        // NOLINT
 
   std::string name;
   node configuration{};         ///< null when there is none
@@ -111,7 +112,7 @@ class configuration_fields {
   node written_{};
 };
 
-/// A chain of codecs as options take it, or none: a braced list, `{{"bytes"}, {"zstd", 3}}`, or a
+/// A chain of codecs as options take it, or none: a braced list, `{"bytes", {"zstd", 3}}`, or a
 /// vector. `{}` is unset.
 class codec_list {
  public:
