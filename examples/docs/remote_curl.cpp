@@ -3,6 +3,7 @@
 
 // The first program of docs/remote.md: what a URL holds.
 
+#include <zarrpoint/cache.hpp>
 #include <zarrpoint/curl.hpp>
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -29,12 +30,17 @@ using hub_scheme = zp::https_scheme_by<hub_access>;
 static_assert(zp::store_scheme<hub_scheme>);
 
 int main(int argc, char** argv) {
-  if (argc < 2) return std::puts("remote_curl URL [URL of a directory]"), 0;
+  if (argc < 2) return std::puts("remote_curl URL [URL of a directory [folder of a cache]]"), 0;
   const auto stores = zp::all_formats<zp::http_scheme, zp::https_scheme>();
   const auto model = zp::open(argv[1], {.stores = stores}).value();
   for (const std::string& name : model.names()) std::printf("%s\n", name.c_str());
   if (argc < 3) return 0;
   const auto store = zp::http_store::open(argv[2], zp::curl_transport()).value();
   const auto same = zp::open(store).value();
-  return same.names() == model.names() ? 0 : 1;
+  if (same.names() != model.names()) return 1;
+  if (argc < 4) return 0;
+  const auto cache = zp::read_cache::open({.folder = argv[3]}).value();
+  const auto kept = zp::http_store::open(argv[2], zp::curl_transport(), {.cache = cache}).value();
+  const auto again = zp::open(kept).value();
+  return again.names() == model.names() ? 0 : 1;
 }

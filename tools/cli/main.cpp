@@ -10,6 +10,7 @@
 #include <zarrpoint/zfp.hpp>
 #endif
 #if defined(ZARRPOINT_CLI_CURL)
+#include <zarrpoint/cache.hpp>
 #include <zarrpoint/curl.hpp>
 #include <zarrpoint/s3.hpp>
 #endif
@@ -34,8 +35,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -83,6 +86,42 @@ zp::link_scope scope_of(std::string_view links) {
   return links.empty() ? zp::link_scope::none : zp::link_scope::beneath_root;
 }
 
+#if defined(ZARRPOINT_CLI_CURL)
+/// Servers, by libcurl, with a cache if there is one.
+struct server_access : zp::curl_access {
+  static std::optional<zp::read_cache>& cache() {
+    static std::optional<zp::read_cache> one;
+    return one;
+  }
+  static zp::http_store_options options() {
+    zp::http_store_options how;
+    if (cache()) how.cache = *cache();
+    return how;
+  }
+  static zp::s3_options s3() {
+    zp::s3_options how;
+    if (cache()) how.cache = *cache();
+    return how;
+  }
+};
+#endif
+
+/// The cache that the environment asks for.
+zp::result<void> open_cache() {
+#if defined(ZARRPOINT_CLI_CURL)
+  const char* const folder = std::getenv("ZARRPOINT_CACHE");
+  const char* const size = std::getenv("ZARRPOINT_CACHE_SIZE");
+  if (folder == nullptr || *folder == '\0') return {};
+  zp::read_cache_options how{.folder = folder};
+  if (size != nullptr && !parse_bytes(size, how.bytes))
+    return zp::error{zp::errc::invalid_argument, "ZARRPOINT_CACHE_SIZE: \"" + std::string(size) +
+                                                     "\" must be a size such as 512M or 64G"};
+  ZARRPOINT_TRY(made, zp::read_cache::open(how));
+  server_access::cache() = std::move(made);
+#endif
+  return {};
+}
+
 zp::context make_context(std::uint64_t memory, std::string_view links) {
   zp::context how = zp::default_context();
 #if defined(ZARRPOINT_CLI_ZFP)
@@ -93,7 +132,8 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
   followed_links() = scope_of(links);
   how.stores = zp::all_formats<zp::numpy::inflating_format<zp::zip_inflate>, zp::zip_inflate_scheme,
 #if defined(ZARRPOINT_CLI_CURL)
-                               zp::http_scheme, zp::https_scheme, zp::s3_scheme_by<zp::curl_access>,
+                               zp::http_scheme_by<server_access>,
+                               zp::https_scheme_by<server_access>, zp::s3_scheme_by<server_access>,
 #endif
                                delta_of_all_codecs>()
                    .following(followed_links());
@@ -455,6 +495,10 @@ exit_status run(int count, char** words) {
   if (!line.memory.empty() && (!parse_bytes(line.memory, memory) || memory < (1U << 20)))
     return usage("--memory: \"" + line.memory +
                  "\" must be a size of at least 1M, such as 512M or 4G");
+  // What verify says is said of what lies there.
+  if (!line.app.got_subcommand("verify")) {
+    if (const auto opened = open_cache(); !opened) return usage(opened.failure().message);
+  }
   catch_interrupt();
   const exit_status status = line.chosen(make_context(memory, line.links));
   if (const auto flushed = flush(); !flushed) return fail(flushed.failure());

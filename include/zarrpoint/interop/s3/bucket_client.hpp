@@ -29,10 +29,13 @@ struct bucket_settings {
   std::size_t part_bytes = std::size_t{16} << 20;
   unsigned parallel = 8;
   std::int64_t keep_seconds = 86400;
+  std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
 };
 template <class Options>
 bucket_settings settings_of(const Options& how) {
-  return {how.single_writer, how.part_bytes, how.parallel, how.keep_seconds};
+  bucket_settings out{how.single_writer, how.part_bytes, how.parallel, how.keep_seconds};
+  if constexpr (requires { how.cache; }) out.cache = how.cache;
+  return out;
 }
 
 /// One request to a bucket.
@@ -83,7 +86,8 @@ class part_upload {
 /// it is asked; what may be asked again is asked again. Errors: those of `http_client::send`.
 class bucket_client {
  public:
-  bucket_client(http_client by, bucket_settings how) : requests_(std::move(by)), how_(how) {}
+  bucket_client(http_client by, bucket_settings how)
+      : requests_(std::move(by)), how_(std::move(how)) {}
   bucket_client(const bucket_client&) = delete;
   bucket_client& operator=(const bucket_client&) = delete;
   virtual ~bucket_client() = default;

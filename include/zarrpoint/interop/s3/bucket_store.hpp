@@ -47,6 +47,9 @@ class bucket_store {
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const;
 
+  /// The objects beneath the place as they are, whatever checkpoint was published there.
+  any_store objects() const;
+
   const void* identity() const noexcept { return state_.get(); }
 
  protected:

@@ -48,6 +48,7 @@ class bucket_objects {
     if (key.is_root()) return std::unique_ptr<blob>();
     http_store_options how;
     how.redirects = 0;
+    how.cache = client_->settings().cache;
     how.prepare = [client = client_](http_request& request) { return client->sign(request); };
     ZARRPOINT_TRY(store,
                   http_store::over(client_->requests(), client_->address_of(key_of(key)), how));
@@ -514,6 +515,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> bucket_store::open(const store_ke
   return objects.open(key);
 }
 
+ZARRPOINT_INLINE any_store bucket_store::objects() const { return state_->objects({}); }
+
 ZARRPOINT_INLINE std::string bucket_store::describe(const store_key& key) const {
   return state_->objects({}).describe(key);
 }
@@ -594,33 +597,53 @@ ZARRPOINT_INLINE result<bucket_address> parse_bucket_address(std::string_view sc
 }
 
 ZARRPOINT_INLINE result<stored_place> open_bucket_place(
-    const std::string& address, const place_use& use,
+    const std::string& given, const place_use& use,
     const std::function<result<bucket_store>(std::string_view)>& open,
     std::span<const format_entry> formats) {
+  std::string address = given;
+  while (address.ends_with('/')) address.pop_back();
+  const std::string shown = printable(address, 300);
   ZARRPOINT_TRY(store, open(address));
   const store_key root = store_key::root();
-  if (use.write || formats.empty()) return stored_place{store, root};
+  const bool is_zip = address.ends_with(".zip") || address.find(".zip/") != address.npos;
+  if (use.write && address.ends_with(".zip"))
+    return error{errc::unsupported, "write " + shown +
+                                        ": a zip file is not written to a bucket; give a name "
+                                        "without .zip to save a tree of objects"};
+  if (use.write || (formats.empty() && !is_zip)) return stored_place{store, root};
   ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
   ZARRPOINT_TRY(is_zarr, store.open(document));
   if (is_zarr != nullptr) return stored_place{store, root};
-  const std::string shown = printable(address, 300);
+  std::string rest;  // a key within a zip file
+  if (const std::size_t end = address.find(".zip/"); end != address.npos) {
+    rest = address.substr(end + 5);
+    address.resize(end + 4);
+  }
   const std::size_t slash = address.rfind('/');
-  const auto name = store_key::parse(std::string_view(address).substr(slash + 1));
   std::optional<place_look> look;
-  if (slash > address.find("://") + 3 && name && !name->is_root()) {
+  if (slash > address.find("://") + 3) {
+    ZARRPOINT_TRY(name, store_key::parse(std::string_view(address).substr(slash + 1)).at(shown));
     ZARRPOINT_TRY(above, open(std::string_view(address).substr(0, slash)));
-    ZARRPOINT_TRY(file, above.open(*name));
-    if (file != nullptr) look.emplace(shown, stored_place{above, *name}, std::move(file));
+    any_store objects = above.objects();
+    ZARRPOINT_TRY(file, objects.open(name));
+    if (file != nullptr)
+      look.emplace(shown, stored_place{std::move(objects), std::move(name)}, std::move(file));
   }
   const bool is_file = look.has_value();
   if (!is_file) look.emplace(shown, stored_place{store, root}, nullptr);
-  ZARRPOINT_TRY(found, find_by_formats(formats, *look, use));
-  if (found) return *std::move(found);
+  if (rest.empty()) {
+    ZARRPOINT_TRY(found, find_by_formats(formats, *look, use));
+    if (found) return *std::move(found);
+  }
   if (!is_file) return stored_place{store, root};
+  if (look->head().starts_with("PK\x03\x04")) {
+    ZARRPOINT_TRY(file, look->open_file());
+    return web_zip(std::move(file), rest, use);
+  }
   return error{errc::unsupported,
                "open " + shown +
-                   ": it is a file, and not one of a format of context::stores (formats<...>() "
-                   "adds one)"};
+                   ": it is a file, and neither a zip file nor one of a format of "
+                   "context::stores (formats<...>() adds one)"};
 }
 
 }  // namespace detail

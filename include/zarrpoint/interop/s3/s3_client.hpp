@@ -39,6 +39,8 @@ struct s3_options {
   /// How long what was replaced stays for those who read it, and what a save left that was killed.
   std::int64_t keep_seconds = 86400;
   retry_options retry{};
+  /// See `http_store_options::cache`.
+  std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
 };
 
 namespace detail {

@@ -121,6 +121,9 @@ ZARRPOINT_INLINE result<http_object> object_of_answer(const http_response& answe
   http_object out;
   out.etag = answer.header("ETag");
   if (out.etag.empty()) out.last_modified = answer.header("Last-Modified");
+  const auto changed = parse_http_date(out.last_modified);
+  const auto now = parse_http_date(answer.header("Date"));
+  out.is_strong = out.etag.starts_with('"') || (changed && now && *now - *changed >= 2);
   if (answer.status == 416) {
     // Of a range from 0 that says that there is not one byte. S3 says so in its body only.
     const bool is_empty = range && range->size

@@ -28,6 +28,8 @@ struct http_store_options {
   /// Small reads that follow each other closely, as of the many small tensors of one file, get what
   /// lies around them by one request of 1 MiB. So many are kept of an open object; 0 for none.
   unsigned kept_blocks = 16;
+  /// What is made of each object that was opened, such as a `read_cache`.
+  std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
 };
 
 /// Objects of a server of HTTP, by their keys beneath a URL: to read, without a listing. A query of

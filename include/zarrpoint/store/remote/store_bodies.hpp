@@ -51,7 +51,7 @@ class http_store::object final : public blob {
 
   std::optional<blob_version> version() const noexcept override {
     const std::string& mark = object_.etag.empty() ? object_.last_modified : object_.etag;
-    if (mark.empty()) return std::nullopt;
+    if (!object_.is_strong) return std::nullopt;
     const bytes_view bytes = std::as_bytes(std::span(mark));
     // The whole of a short one, and two digests of each: FNV-1a and CRC-32C.
     blob_version out;
@@ -276,9 +276,10 @@ ZARRPOINT_INLINE result<http_store> http_store::over(http_client by, std::string
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_at(
     std::shared_ptr<const state> shared, const web_url& at) {
-  auto made = std::make_unique<object>(std::move(shared), at);
+  auto made = std::make_unique<object>(shared, at);
   ZARRPOINT_TRY(is_there, made->look());
   if (!is_there) return std::unique_ptr<blob>();
+  if (shared->how.cache) return shared->how.cache(std::move(made));
   return std::unique_ptr<blob>(std::move(made));
 }
 

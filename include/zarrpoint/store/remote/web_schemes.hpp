@@ -37,6 +37,10 @@ result<stored_place> open_web_place(
     const url& at, const place_use& use, http_store_options how,
     const std::pair<any_transport, std::span<const format_entry>>& by);
 
+/// The Zarr hierarchy in a zip file, or what lies at `rest` in it.
+result<stored_place> web_zip(std::unique_ptr<blob> file, const std::string& rest,
+                             const place_use& use);
+
 template <web_access By>
 http_store_options web_options() {
   if constexpr (requires { By::options(); }) {
