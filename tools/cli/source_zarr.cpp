@@ -386,7 +386,42 @@ zp::node zarr_source::stored_form(std::size_t index) const {
 
 zp::result<std::vector<stored_key>> zarr_source::stored_objects(std::size_t index) const {
   ZARRPOINT_TRY(key, zp::store_key::parse(contents_.leaves[index].name));
-  return list_objects(store_, key);
+  if (store_.can_list() || !arrays_[index]) return list_objects(store_, key);
+  return ask_for_objects(index, key);
+}
+
+zp::result<std::vector<stored_key>> zarr_source::ask_for_objects(std::size_t index,
+                                                                 const zp::store_key& at) const {
+  constexpr std::size_t most = 100'000;
+  const zp::array_metadata& metadata = arrays_[index]->metadata();
+  std::vector<stored_key> out;
+  const auto ask = [&](std::string key) -> zp::result<void> {
+    ZARRPOINT_TRY(full, at.child(key));
+    ZARRPOINT_TRY(object, store_.open(full));
+    if (object != nullptr) out.push_back({std::move(key), object->size()});
+    return {};
+  };
+  if (contents_.is_ours()) {
+    for (const auto& [key, digest] : contents_.leaves[index].objects.objects())
+      if (!digest.absent()) ZARRPOINT_CHECK(ask(key));
+  } else {
+    const zp::chunk_boxes chunks(*arrays_[index]);
+    if (chunks.size() > most || !metadata.edges.empty())
+      return zp::error{zp::errc::unsupported,
+                       store_.describe(at) +
+                           ": it cannot be listed there, and its chunks are too many or too uneven "
+                           "to ask for each of them; copy it to a directory"};
+    for (const zp::box& chunk : chunks) {
+      if (how_.stop.stop_requested()) return zp::error{zp::errc::cancelled, "interrupted"};
+      zp::dims coordinates = chunk.offset;
+      for (std::size_t i = 0; i < coordinates.rank(); ++i)
+        coordinates[i] /= metadata.chunk_shape[i];
+      ZARRPOINT_CHECK(ask(metadata.keys.key(coordinates)));
+    }
+  }
+  std::sort(out.begin(), out.end(),
+            [](const stored_key& a, const stored_key& b) { return a.key < b.key; });
+  return out;
 }
 
 zp::result<std::unique_ptr<zp::blob>> zarr_source::open_stored(std::size_t index,

@@ -71,6 +71,10 @@ class zarr_source final : public source {
   bool has_kept_number(const std::string& node, const zp::node& attributes) const;
   void add_missing(std::vector<zp::detail::stored_leaf> missing);
   void warn_of_differences();
+  /// As `list_objects`, in a store that cannot list: those that our document names, else each chunk
+  /// by its key. Errors: `unsupported` where these are too many.
+  zp::result<std::vector<stored_key>> ask_for_objects(std::size_t index,
+                                                      const zp::store_key& at) const;
 
   zp::any_store store_;
   zp::context how_;

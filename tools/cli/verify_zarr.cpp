@@ -40,6 +40,7 @@ class array_verifier {
  public:
   array_verifier(const zarr_source& from, std::size_t index, verification& to)
       : from_(from),
+        index_(index),
         entry_(from.entries()[index]),
         array_(*from.array_at(index)),
         chunks_(array_),
@@ -47,7 +48,7 @@ class array_verifier {
         to_(to) {}
 
   void run() {
-    auto objects = list_objects(from_.store(), array_.key());
+    auto objects = from_.stored_objects(index_);
     if (!objects) {
       to_.add({from_.store().describe(array_.key()),
                entry_.name,
@@ -239,6 +240,7 @@ class array_verifier {
   }
 
   const zarr_source& from_;
+  const std::size_t index_;
   const entry& entry_;
   const zp::array& array_;
   const zp::chunk_boxes chunks_;
@@ -453,6 +455,16 @@ void verify_zarr(const zarr_source& from, verification& into) {
     }
     array_verifier(from, i, to).run();
   }
+  const bool is_array = from.entries().size() == 1 && from.entries()[0].name.empty();
+  if (!from.store().can_list() && !from.contents().is_ours() && !is_array)
+    to.add(
+        {from.store().describe(zp::store_key::root()),
+         {},
+         {},
+         {},
+         "it cannot be listed there, so nobody knows whether its documents name all that it has; "
+         "copy it to a directory to verify all of it",
+         severity::unverified});
   if (!from.is_view()) verify_members(from.store(), to);
   if (from.store().lists_cheaply()) stray_finder(from, to).run();
 }

@@ -112,7 +112,8 @@ class block_folder {
   };
 
   /// Removes those that were not used for the longest time until there is room again, and what
-  /// killed writers left. What others do there at the same time is no matter.
+  /// killed writers left. Others may do the same at
+  /// the same time.
   void trim() {
     const std::unique_lock lock(trimming_, std::try_to_lock);
     if (!lock) return;
