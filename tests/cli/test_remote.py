@@ -123,7 +123,7 @@ class Remote(Case):
         self.assertGreater(first, 1_200_000)
         self.assertEqual(read(), self.w.tobytes())
         self.assertLess(self.server.sent, 200_000)
-        # Whatever lies there by now, and whoever has damaged the cache.
+        # Damaged blocks are not served.
         for one in cache.iterdir():
             one.write_bytes(one.read_bytes()[:-7] + b"damaged")
         self.assertEqual(read(), self.w.tobytes())
