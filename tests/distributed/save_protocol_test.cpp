@@ -7,21 +7,15 @@
 
 #include <zarrpoint/checkpoint.hpp>
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
-#include <zarrpoint/distributed/load/group_load.hpp>
-#include <zarrpoint/distributed/load/stored_metadata.hpp>
-#include <zarrpoint/distributed/save/async_saves.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/interop/dcp/dcp_format.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_save.hpp>
-#include <zarrpoint/interop/megatron/megatron_strategies.hpp>
-#include <zarrpoint/interop/orbax/orbax_format.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/remove_tree.hpp>
 
 #include "../support/failing_store.hpp"
 #include "../support/fork_world.hpp"
+#include "../support/hard_of_hearing.hpp"
 #include "../support/random_rounds.hpp"
+#include "../support/save_layouts.hpp"
 #include "../support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -47,154 +41,11 @@ namespace save_protocol_test {
 using namespace zarrpoint;
 using zarrpoint_test::fork_communicator;
 using zarrpoint_test::fork_world;
+using zarrpoint_test::hard_of_hearing;
+using zarrpoint_test::trouble;
+using namespace zarrpoint_test::save_layouts;
 
 namespace {
-
-constexpr index_t elements = 12;  // of each rank
-
-/// What a process has: rows of the tensor `name` and of others, which tell of a
-/// step.
-struct part {
-  part(const any_communicator& ranks, int step, std::string of = "w")
-      : name(std::move(of)), values(static_cast<std::size_t>(elements), static_cast<float>(step)) {
-    at = {.offsets = {{0, ranks.rank(), ranks.size()}}};
-  }
-  std::vector<sharded_tensor> shards() {
-    std::vector<sharded_tensor> out;
-    for (int i = 0; i < tensors; ++i)
-      out.push_back(shard(i == 0 ? name : name + std::to_string(i), values, at).value());
-    return out;
-  }
-  state::map boxes() {
-    state::map out;
-    for (const sharded_tensor& one : shards()) out.emplace(one.key(), one);
-    return out;
-  }
-  state tree() {
-    state::map out = boxes();
-    if (pieces.empty()) return state(std::move(out));
-    // Cells of several processes, which send each other elements.
-    const index_t rank = at.offsets[0].position, ranks = at.offsets[0].count;
-    const index_t start = rank * (rank + 1) / 2;
-    pieces.assign(static_cast<std::size_t>(rank) + 1, values.front());
-    out.emplace("flat", shard_flat("flat", pieces,
-                                   {.local_shape = {ranks * (ranks + 1) / 2},
-                                    .range = {start, start + rank + 1}})
-                            .value());
-    return state(std::move(out));
-  }
-
-  std::string name;
-  std::vector<float> values;
-  std::vector<float> pieces{};
-  sharding at;
-  int tensors = 1;
-  std::shared_ptr<plan_cache> plans{};
-};
-
-/// Saves in the background.
-struct saves {
-  virtual ~saves() = default;
-  virtual result<void> schedule(const std::string& path, part& mine) = 0;
-  virtual result<std::size_t> finalize() = 0;
-};
-
-/// A format behind the protocol.
-struct layout {
-  std::string name;
-  /// Whether the plan that was kept is used.
-  std::function<result<bool>(const any_communicator&, const location&, part&, const context&)> save;
-  std::function<std::unique_ptr<saves>(const any_communicator&)> in_background;
-  std::function<result<std::vector<float>>(const std::string& path)> load;
-};
-
-struct state_saves final : saves {
-  state_saves(const any_communicator& ranks, group_save_options how)
-      : queue({.ranks = ranks, .how = context{}, .known = megatron::strategies::table()}),
-        options(std::move(how)) {
-    options.storage.sync = false;
-  }
-  result<void> schedule(const std::string& path, part& mine) override {
-    return queue.schedule(path, options.storage.format ? mine.boxes() : mine.tree(), options);
-  }
-  result<std::size_t> finalize() override {
-    return queue.finalize().transform([](const auto& all) { return all.size(); });
-  }
-  async_saves queue;
-  group_save_options options;
-};
-
-using loader = std::function<result<std::vector<float>>(const std::string& path)>;
-
-/// A format by the one call that all have.
-layout of_state(std::string name, const group_save_options& options, loader load) {
-  return {std::move(name),
-          [options](const any_communicator& ranks, const location& where, part& mine,
-                    const context& how) -> result<bool> {
-            group_save_options own = options;
-            own.storage.sync = false;
-            own.storage.plans = mine.plans;
-            const state tree = options.storage.format ? mine.boxes() : mine.tree();
-            return save(where, tree,
-                        {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, own)
-                .transform([](const auto& report) { return report.plan_reused; });
-          },
-          [options](const any_communicator& ranks) {
-            return std::make_unique<state_saves>(ranks, options);
-          },
-          std::move(load)};
-}
-
-layout of_strategy(std::string name, const strategy_choice& sharded) {
-  return of_state(
-      std::move(name), {.sharded = sharded},
-      [](const std::string& path) -> result<std::vector<float>> {
-        ZARRPOINT_TRY(known, load_tensors_metadata(
-                                 path, {.how = context{}, .known = megatron::strategies::table()}));
-        std::vector<float> out(
-            static_cast<std::size_t>(element_count(known.at("w").metadata().global_shape).value()));
-        ZARRPOINT_TRY(w, shard("w", out));
-        ZARRPOINT_CHECK(load(path, state{{"w", w}},
-                             {.how = context{}, .known = megatron::strategies::table()}));
-        return out;
-      });
-}
-
-template <class Format>
-layout of_format(std::string name, Format format) {
-  return of_state(std::move(name), {.storage = {.format = std::move(format)}},
-                  [](const std::string& path) -> result<std::vector<float>> {
-                    ZARRPOINT_TRY(from, open(path, {.stores = formats<Format>()}));
-                    return from.template load<std::vector<float>>("w");
-                  });
-}
-
-const std::vector<layout>& layouts() {
-  static const std::vector<layout> all{
-      of_strategy("zarr", {"zarr", 3}),
-      of_strategy("megatron", {"zarr", 1}),
-      of_strategy("torch_dist", {"torch_dist", 1}),
-      of_format("orbax", orbax::format{}),
-      of_format("orbax in directories", orbax::format{.ocdbt = false}),
-      of_format("dcp", dcp::format{})};
-  return all;
-}
-
-/// The step of which all elements are; else what is wrong.
-std::string step_in(const layout& in, const std::string& path) {
-  const auto all = in.load(path);
-  if (!all) return to_string(all.failure());
-  for (const float one : *all)
-    if (one != all->front()) return "elements of several steps";
-  return std::to_string(static_cast<int>(all->front()));
-}
-
-bool has(const std::string& text, std::string_view of) { return text.find(of) != text.npos; }
-
-template <class T>
-std::string told(const result<T>& of) {
-  return of ? "saved" : to_string(of.failure());
-}
 
 /// What each of the ranks says of a save, each with its own context and name of
 /// its tensor.
@@ -344,38 +195,6 @@ TEST_CASE("save protocol: with little memory all save, or none does and all say 
     CHECK(refusals > 4);
   }
 }
-
-namespace {
-
-enum class trouble { loses, cuts, exhausts };
-
-/// A communicator that takes part in everything; of exchange `at` this process
-/// hears nothing, or half of each message, or has no memory for it.
-struct hard_of_hearing {
-  thread_communicator inner;
-  trouble has = trouble::loses;
-  int at = -1;
-  std::shared_ptr<int> count = std::make_shared<int>(0);
-
-  int rank() const { return inner.rank(); }
-  int size() const { return inner.size(); }
-  result<std::vector<message>> exchange(std::vector<message> to_each) const {
-    constexpr std::ptrdiff_t tail = 5;  // which tells in which collective it was sent
-    auto answer = inner.exchange(std::move(to_each));
-    if ((*count)++ != at || !answer) return answer;
-    if (has == trouble::loses) return error{errc::unavailable, "the line is dead"};
-#if ZARRPOINT_EXCEPTIONS
-    if (has == trouble::exhausts) throw std::bad_alloc();
-#endif
-    for (message& one : *answer)
-      if (const auto size = static_cast<std::ptrdiff_t>(one.size()) - tail; size > 0)
-        one.erase(one.begin() + size / 2, one.end() - tail);
-    return answer;
-  }
-};
-static_assert(communicator<hard_of_hearing>);
-
-}  // namespace
 
 TEST_CASE("save protocol: no error hides a commit from a rank that hears half of it, or nothing") {
   for (const layout& in : layouts()) {

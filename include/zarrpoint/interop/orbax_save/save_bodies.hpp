@@ -293,7 +293,10 @@ ZARRPOINT_INLINE save_format::save_format(const v0::detail::save_group& group,
 ZARRPOINT_INLINE result<void> save_format::find_target() {
   ZARRPOINT_TRY(
       target, v0::detail::location_access::to_write(target_, options_.how.sync, group_.how.stores));
-  if (v0::detail::location_access::is_path(target_) && target.key.is_root())
+  // A zip file is a store of its own; so is a place in a bucket, which Orbax opens.
+  const auto named = url::parse(target_.name());
+  const bool is_local = !named || named->scheme == "file";
+  if (v0::detail::location_access::is_path(target_) && is_local && target.key.is_root())
     return error{errc::unsupported, "Orbax opens directories only, not files"};
   if (options_.as.step) {
     ZARRPOINT_TRY(key, target.key.child(std::to_string(*options_.as.step)));

@@ -240,7 +240,10 @@ struct bucket_store::state {
   result<void> check_conditions() {
     const std::lock_guard lock(mutex);
     if (has_conditions || client.settings().single_writer) return {};
-    const std::string key = at(std::string(detail::own_folder) + "probe-" + detail::random_id());
+    // As beneath a tree, so that what a killed process leaves is removed as one.
+    const std::string key =
+        at(std::string(detail::own_folder) + compact_date(client.requests().clock().seconds()) +
+           '-' + detail::random_id() + "/probe");
     const auto look = [&]() -> result<bool> {
       ZARRPOINT_TRY(made, client.put_if(key, "1", {}));
       ZARRPOINT_TRY(twice, client.put_if(key, "2", {}));
