@@ -2,20 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Deltas of 16-bit weights: size beside the entropy of places and values, and seconds beside those
-// of a copy, by two threads.
+// of a copy, by two threads. The floor of a save is a crc32c of the base and one of the result,
+// that of a change in place two of the tensor: each is verified before and after.
 //
 //   delta_bench FOLDER [MIB]     64 MiB by default; what is written to FOLDER stays, for peers:
-//   bash bench/delta_peers.sh FOLDER
+//   bash bench/delta_peers.sh    builds it, and runs both
 
 #include <zarrpoint/delta.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "harness.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 namespace zp = zarrpoint;
 using bench::median;
@@ -78,10 +81,12 @@ int main(int count, char** arguments) {
   const std::string base = folder + "/base", delta = folder + "/delta";
   zp::save(base, {{"w", before}}, {.sync = false}).value();
   write(folder + "/before.bin", before);
-  std::puts("changed   size  of bound   save GB/s  open and load GB/s  in place GB/s  copy GB/s");
+  std::puts(
+      "changed   size  of bound   save GB/s  open and load GB/s  in place GB/s  copy GB/s  floor "
+      "GB/s");
   for (const double share : {0.001, 0.01, 0.05, 0.2}) {
     const words after = moved(before, share);
-    std::vector<double> save, load, apply, copy;
+    std::vector<double> save, load, apply, copy, floor;
     words target(before.size());
     for (int round = 0; round < 5; ++round) {
       copy.push_back(seconds_of([&] {
@@ -91,6 +96,15 @@ int main(int count, char** arguments) {
               std::memcpy(target.data() + (i << 19), before.data() + (i << 19), 1 << 20);
             },
             bench::side_by_side);
+      }));
+      floor.push_back(seconds_of([&] {
+        std::atomic<std::uint32_t> all{0};
+        for (const words* of : {&before, &after}) {
+          bench::run_threads(bytes >> 20, [&](unsigned, std::size_t i) {
+            const std::span<const std::uint16_t> part(of->data() + (i << 19), 1 << 19);
+            all ^= zp::crc32c(std::as_bytes(part));
+          });
+        }
       }));
       save.push_back(seconds_of([&] {
         zp::save_delta(delta, base, {{"w", after}}, {.sync = false}).value();
@@ -105,9 +119,9 @@ int main(int count, char** arguments) {
       return static_cast<double>(bytes) / median(of) * 1e-9;
     };
     const double size = static_cast<double>(bytes_of(delta)) / static_cast<double>(bytes);
-    std::printf("%5.1f %%  %5.2f %%  %7.2f  %10.1f  %18.1f  %13.1f  %9.1f\n", 100 * share,
-                100 * size, size / bound_of(share), rate(save), rate(load), rate(apply),
-                rate(copy));
+    std::printf("%5.1f %%  %5.2f %%  %7.2f  %10.1f  %18.1f  %13.1f  %9.1f  %10.1f\n", 100 * share,
+                100 * size, size / bound_of(share), rate(save), rate(load), rate(apply), rate(copy),
+                rate(floor));
     write(folder + "/after_" + std::to_string(static_cast<int>(1000 * share)) + ".bin", after);
   }
 }
