@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/delta.hpp>
 #include <zarrpoint/verify.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "support/temp_directory.hpp"
@@ -392,6 +395,53 @@ TEST_CASE("apply_delta: tensors of the base become those of the delta, or stay")
   std::vector<double> type(many);
   CHECK(zp::apply_delta(of.first, {{"layers/w", type}}).failure().code == zp::errc::dtype_mismatch);
   CHECK(zp::apply_delta(of.base, {{"layers/w", w}}).failure().code == zp::errc::invalid_argument);
+}
+
+TEST_CASE("apply_delta: a delta that does not make what it says is told, once it is too late") {
+  const series of;
+  const std::string file = of.first + "/zarr.json";
+  zp::node root = zp::parse_json(zp::as_bytes(test::read_file(file)), {}).value();
+  zp::node& own = *root.find("attributes")->find("zarrpoint");
+  zp::node& sums = *own.find("results")->find("layers/w")->find("c.0")->find("crc32c");
+  std::string wrong = *sums.if_string();
+  wrong[0] = wrong[0] == '0' ? '1' : '0';
+  sums = wrong;
+  std::erase_if(*own.if_object(), [](const auto& member) { return member.key == "crc32c"; });
+  own.set("crc32c", zp::detail::commit_seal(own));
+  test::write_file(file, zp::dump_json(root, zp::json_style::compact));
+  words mine = of.w0;
+  const auto done = zp::apply_delta(of.first, {{"layers/w", mine}});
+  REQUIRE(!done);
+  CHECK(done.failure().code == zp::errc::corrupt);
+  CHECK(done.failure().message.find("changed in part") != std::string::npos);
+}
+
+TEST_CASE("delta: a chain is read within the memory of one") {
+  const test::temp_directory at;
+  words w = random_words(std::size_t{1} << 20, 1);
+  zp::location last(at / "0");
+  REQUIRE(zp::save(last, {{"w", w}}));
+  for (unsigned i = 1; i <= 8; ++i) {
+    w = stepped(w, 0.01, i);
+    const zp::location next(at / std::to_string(i));
+    REQUIRE(zp::save_delta(next, last, {{"w", w}}));
+    last = next;
+  }
+  constexpr std::size_t most = std::size_t{1} << 20;
+  zp::limited_resource counted(most);
+  zp::context how;
+  how.resource = &counted;
+  how.limit.memory = most;
+  words mine(w.size());
+  zp::open_delta(last, {}, how)->load_into("w", mine).value();
+  CHECK(mine == w);
+  MESSAGE("a chain of eight: " << counted.peak() << " bytes");
+  // Too little for so many: an error, not more than that.
+  how.limit.memory = std::size_t{64} << 10;
+  const auto opened = zp::open_delta(last, {}, how);
+  const auto loaded = opened ? opened->load_into("w", mine) : zp::result<void>(opened.failure());
+  REQUIRE(!loaded);
+  CHECK(loaded.failure().code == zp::errc::resource_limit);
 }
 
 TEST_CASE("apply_delta: takes an inner chunk and 64 KiB") {

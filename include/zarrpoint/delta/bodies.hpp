@@ -582,9 +582,9 @@ inline result<opened_root> open_chain(const delta_chain& chain, const context& h
     ZARRPOINT_TRY(place, place_of(one, how));
     ZARRPOINT_TRY(document, read_delta_document(place.root, how));
     if (!document) return error{errc::invalid_argument, one.name() + " is not a delta"};
-    ZARRPOINT_TRY(
-        joined,
-        delta_store::make(place.root, *std::move(document), under, how).at("delta " + one.name()));
+    ZARRPOINT_TRY(joined, delta_store::make(place.root, *std::move(document), under,
+                                            one_of_chain(how, chain.deltas.size()))
+                              .at("delta " + one.name()));
     any_store store(std::move(joined));
     ZARRPOINT_TRY(contents, read_contents(store, how));
     under = opened_root{std::move(store), std::move(contents)};
@@ -767,16 +767,8 @@ class loaded_change {
     for (const leaf_record& record : document_.commit.leaves)
       if (!named.contains(record.name)) out.unnamed.push_back(record.name);
     // First a look at everything, then the change.
-    for (const bool is_change : {false, true}) {
-      for (const whole_target& one : wholes_) ZARRPOINT_CHECK(load(one, is_change));
-      ZARRPOINT_CHECK(
-          parallel_for(how_.executor, count_,
-                       [&](std::size_t i) {
-                         const target& to = part_at(targets_, i);
-                         return change(to, i - to.first, is_change).at(in_quotes(to.leaf->name));
-                       },
-                       {.stop = how_.stop}));
-    }
+    ZARRPOINT_CHECK(pass(false));
+    ZARRPOINT_CHECK(pass(true).at("the tensors are changed in part: load them anew"));
     out.changed_chunks = changed_;
     return out;
   }
@@ -801,6 +793,16 @@ class loaded_change {
     array from;
     mutable_host_view view;
   };
+
+  result<void> pass(bool is_change) {
+    for (const whole_target& one : wholes_) ZARRPOINT_CHECK(load(one, is_change));
+    return parallel_for(how_.executor, count_,
+                        [&](std::size_t i) {
+                          const target& to = part_at(targets_, i);
+                          return change(to, i - to.first, is_change).at(in_quotes(to.leaf->name));
+                        },
+                        {.stop = how_.stop});
+  }
 
   const leaf_record* find(std::string_view name) const {
     for (const leaf_record& one : document_.commit.leaves)

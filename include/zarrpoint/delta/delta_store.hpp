@@ -84,6 +84,10 @@ std::string parent_of(std::string path);
 /// What a location names, whatever formats are known. Errors: those of the store.
 result<chain_place> place_of(const location& where, const context& how);
 
+/// A context of one delta of a chain. Each has scratch memory of its own, since a read of one waits
+/// for those beneath it: all together have what one would have.
+context one_of_chain(context how, std::size_t deltas);
+
 /// A delta on its base, as the checkpoint that it means: a store to read and list. Leaves that did
 /// not change are those of the base, new ones those of the delta, as they are stored there; what
 /// differs is decoded as it is read, and is raw.

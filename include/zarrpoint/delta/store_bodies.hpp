@@ -486,6 +486,11 @@ inline context beneath_reads(const context& how) {
   return with_scratch(out);
 }
 
+ZARRPOINT_INLINE context one_of_chain(context how, std::size_t deltas) {
+  if (how.limit.memory != SIZE_MAX) how.limit.memory /= std::max<std::size_t>(deltas, 1);
+  return how;
+}
+
 /// The documents of the result, and whose leaves they are.
 class delta_joiner {
  public:
@@ -691,7 +696,8 @@ class chain_opener {
       return std::move(why).at("the base " + document->base_id + " of " +
                                at.root.describe(store_key::root()));
     }
-    ZARRPOINT_TRY(joined, delta_store::make(at.root, *std::move(document), *under, how_));
+    ZARRPOINT_TRY(joined, delta_store::make(at.root, *std::move(document), *under,
+                                            one_of_chain(how_, seen_.size())));
     any_store store(std::move(joined));
     ZARRPOINT_TRY(contents, read_contents(store, how_));
     opened_root out{std::move(store), std::move(contents), std::move(under->under)};
