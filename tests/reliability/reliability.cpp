@@ -17,9 +17,9 @@
 #include "escapes.hpp"
 #include "faults.hpp"
 #include "kills.hpp"
-#include "manager_kills.hpp"
 #include "power_cuts.hpp"
 #include "races.hpp"
+#include "steps.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +37,8 @@ constexpr row_entry rows[] = {
     {"kills", kills},         {"power_cuts", power_cuts},     {"crash_states", crash_states},
     {"faults", faults},       {"failing_disk", failing_disk}, {"allocations", allocations},
     {"documents", documents}, {"escapes", escapes},           {"damage", damage},
-    {"races", races},         {"manager", manager_kills},
+    {"races", races},         {"steps", step_kills},          {"step_faults", step_faults},
+    {"step_cuts", step_cuts},
 };
 
 }  // namespace

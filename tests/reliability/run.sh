@@ -8,7 +8,8 @@
 #   bash tests/reliability/run.sh 8            eight hours, from a new seed; adds its counts to docs/reliability.md
 #   bash tests/reliability/run.sh 0.5 kills    half an hour of the named rows
 #
-# SEED=N before the command is the seed; OPTIONS are further ones of the compiler, for programs in the folder BUILD.
+# TRIALS=N before the command ends a long form after so many of each row. SEED=N is the seed; OPTIONS are further ones of
+# the compiler, for programs in the folder BUILD.
 # Exit status 1 for a violation, or a control that is not caught.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -22,7 +23,9 @@ seed=${SEED:-1}
 # Row, trials of the short form, trials of its control, hundredths of the time of the long form.
 table="
 kills        2500  300   20
-manager      600   60    10
+steps        600   60    10
+step_faults  300   60    6
+step_cuts    36    24    4
 crash_states 150000 2000 5
 faults       1500  150   14
 allocations  4000  300   3
@@ -34,7 +37,7 @@ ranks        400   150   8
 power_cuts   120   40    8
 failing_disk 50    20    2
 "
-rows=(${*:-kills manager crash_states faults allocations damage documents escapes races ranks power_cuts failing_disk fuzz sweep mpi})
+rows=(${*:-kills steps step_faults step_cuts crash_states faults allocations damage documents escapes races ranks power_cuts failing_disk fuzz sweep mpi})
 
 compile() { # NAME OPTION SOURCE...
   local name=$1 cxx=(g++)
@@ -66,7 +69,7 @@ one() {
   program=$(program_of "$row")
   mkdir -p "$folder/$row" "$folder/$row.control"
   if [ -n "$hours" ]; then
-    trials=1000000000000
+    trials=${TRIALS:-1000000000000}
     # Two rows run at a time.
     seconds=$(awk -v h="$hours" -v s="$4" -v all="$all_shares" 'BEGIN { print h * 3600 * 2 * s / all }')
   fi
