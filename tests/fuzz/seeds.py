@@ -153,4 +153,8 @@ for name, first in (("checkpoint", 3), ("_sharding", 4), ("_METADATA", 9), ("pro
     for file in (golden / "orbax").rglob(name):
         if file.is_file():
             add("ocdbt", bytes([first]) + file.read_bytes())
+add("manager", b"\0" + json.dumps({"version": 1, "step": 12, "saved_at_ms": 1, "metrics": {"loss": "NaN"}, "items": ["m"],
+                                   "files": {"m/zarr.json": 9}, "crc32c": "00000000"}).encode())
+add("manager", bytes([1, 2, 1, 200, 1, 65, 3, 4, 90, 0, 50, 4, 3, 5, 7]))  # documents that are sealed again; gone; cut
+add("manager", bytes([1, 6, 0, 2]) + b"10" + bytes([7, 0, 15]) + b"begun_step_0006" + bytes([7, 0, 6]) + b"keep_5")
 print(*(f"{folder.name}: {len(list(folder.iterdir()))} seeds" for folder in sorted(out.iterdir())), sep="\n")
