@@ -37,7 +37,7 @@ packages() {
   python_packages & # which takes as long as the others
   pip=$!
   need_packages g++ clang-format-14 cmake ninja-build ccache git make pkg-config libzstd-dev zlib1g-dev libbz2-dev \
-    liblzma-dev libzfp-dev libcurl4-openssl-dev nlohmann-json3-dev doctest-dev libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev \
+    liblzma-dev libzfp-dev libcurl4-openssl-dev libssl-dev nlohmann-json3-dev doctest-dev libxtensor-dev libcli11-dev libdlpack-dev libopenmpi-dev \
     openmpi-bin python3-dev python3-torch libeigen3-dev libopencv-core-dev "${more[@]}"
   status=$?
   wait $pip && return $status

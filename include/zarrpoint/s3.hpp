@@ -8,6 +8,7 @@
 #include <zarrpoint/interop/s3/bucket_client.hpp>
 #include <zarrpoint/interop/s3/bucket_store.hpp>
 #include <zarrpoint/interop/s3/credentials.hpp>
+#include <zarrpoint/interop/s3/renewed_keys.hpp>
 #include <zarrpoint/interop/s3/s3_client.hpp>
 #include <zarrpoint/interop/s3/s3_store.hpp>
 #include <zarrpoint/interop/s3/sha256.hpp>

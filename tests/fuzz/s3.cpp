@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// An answer of S3: a list of objects, or an error.
+// An answer of S3 or of Google Cloud Storage: a list of objects, an error, keys or a token.
 
-#include <zarrpoint/interop/s3/xml_reader.hpp>
+#include <zarrpoint/gcs.hpp>
+#include <zarrpoint/s3.hpp>
 
 #include "fuzz.hpp"
 
@@ -29,5 +30,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto problem = zp::detail::parse_s3_problem(text);
   require(read || problem.code.empty(), "a broken error says nothing");
+  if (const auto page = zp::detail::parse_gcs_listing(text)) {
+    for (const auto& one : page->objects) require(!one.key.empty(), "an object has a name");
+  }
+  if (const auto token = zp::detail::parse_google_token(text, "it"))
+    require(!token->token.empty() && token->expires, "a token is one, and ends");
+  if (const auto keys = zp::detail::parse_aws_keys(text, "it"))
+    require(!keys->access_key.empty() && !keys->secret_key.empty(), "keys are two");
+  static_cast<void>(zp::detail::parse_gcs_object(text));
+  static_cast<void>(zp::detail::service_account_claim(
+      text, 1, [](std::string_view key, std::string_view) -> zp::result<std::string> {
+        require(!key.empty(), "it is signed by a key");
+        return std::string("signature");
+      }));
+  static_cast<void>(zp::detail::ini_section(text, "default"));
   return 0;
 }

@@ -137,6 +137,10 @@ add("s3", b"<?xml version='1.0'?><ListBucketResult xmlns='x'><IsTruncated>true</
     b"</Size><ETag>&quot;e&quot;</ETag></Contents><CommonPrefixes><Prefix><![CDATA[b/]]></Prefix></CommonPrefixes>"
     b"<NextContinuationToken>n</NextContinuationToken></ListBucketResult>")
 add("s3", b"<Error><!-- --><Code>NoSuchKey</Code><Message>m</Message><Region>r</Region><RequestId>1</RequestId></Error>")
+add("s3", b'{"items":[{"name":"a/b","size":"5","updated":"2026-11-28T12:00:00.000Z"}],"prefixes":["c/"],"nextPageToken":"t"}')
+add("s3", b'{"access_token":"t","expires_in":3599,"AccessKeyId":"A","SecretAccessKey":"s","Expiration":"2100-01-01T00:00:00Z"}')
+add("s3", b'{"type":"service_account","client_email":"a@b","private_key":"k","generation":"7","crc32c":"AAAAAA==","metadata":{"m":"v"}}')
+add("s3", b"[default]\naws_access_key_id = A\n[profile other]\nrole_arn=r\n")
 add("http", b"HTTP/1.1 206 Partial Content\r\nContent-Length: 3\r\nContent-Range: bytes 0-2/9\r\nETag: \"e\"\r\n\r\nabc")
 add("http", b"HTTP/2 302\r\nLocation: //u@h:81/%61/../b?c#d\r\nRetry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n")
 add("http", b"http://user:word@[::1]:8080/a%20b/./c?d=e")

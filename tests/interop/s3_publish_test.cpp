@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How checkpoints are published in S3: what readers see, whatever two writers do.
+// How checkpoints are published in S3 and in Google Cloud Storage: what readers see, whatever two
+// writers do.
 
 #include <zarrpoint/distributed.hpp>
+#include <zarrpoint/gcs.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -26,17 +28,21 @@ using namespace test;
 
 namespace {
 
+using s3 = made_of<bucket_kind::s3>;
+using gcs = made_of<bucket_kind::gcs>;
+using gcs_xml = made_of<bucket_kind::gcs_xml>;
+
 std::vector<float> values(float of) { return std::vector<float>(1000, of); }
 
 zp::result<zp::save_report> save(const fake_s3& of, float value, bool overwrite = true) {
-  return zp::save(open_fake_s3(of), {{"layers/0/w", values(value)}, {"step", value}},
+  return zp::save(open_fake_place(of), {{"layers/0/w", values(value)}, {"step", value}},
                   {.overwrite = overwrite});
 }
 
 /// The value of the whole checkpoint that is there now, as a new reader sees it; nothing where
 /// there is none. An error for a mixed one.
 zp::result<std::optional<float>> seen(const fake_s3& of) {
-  const auto opened = zp::open(open_fake_s3(of));
+  const auto opened = zp::open(open_fake_place(of));
   if (!opened && opened.failure().code == zp::errc::not_found) return std::optional<float>();
   if (!opened) return opened.failure();
   ZARRPOINT_TRY(w, opened->load<std::vector<float>>("layers/0/w"));
@@ -53,32 +59,38 @@ bool has_prefix(const fake_s3& of, std::string_view prefix) {
 
 }  // namespace
 
-TEST_CASE("s3: the first checkpoint has its plain keys, a later one a prefix of its own") {
+TEST_CASE_TEMPLATE(
+    "buckets: the first checkpoint has its plain keys, a later one a prefix of its own", kind, s3,
+    gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   CHECK(seen(of).value() == 1);
   CHECK(of->objects.contains("model.zarr/zarr.json"));
   CHECK(of->objects.contains("model.zarr/layers/0/w/zarr.json"));
-  const auto old = zp::open(open_fake_s3(of)).value();
+  const auto old = zp::open(open_fake_place(of)).value();
   save(of, 2).value();
   CHECK(seen(of).value() == 2);
   // Those who opened the old one still read it.
   CHECK(old.load<std::vector<float>>("layers/0/w").value() == values(1));
   save(of, 3).value();
   CHECK(seen(of).value() == 3);
-  CHECK(zp::verify(zp::open(open_fake_s3(of)).value()).value().result() == zp::verdict::ok);
+  CHECK(zp::verify(zp::open(open_fake_place(of)).value()).value().result() == zp::verdict::ok);
 }
 
-TEST_CASE("s3: a handle sees what it published itself") {
+TEST_CASE_TEMPLATE("buckets: a handle sees what it published itself", kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
-  const auto store = open_fake_s3(of);
+  const auto store = open_fake_place(of);
   for (float value : {1.0F, 2.0F, 3.0F}) {
     zp::save(store, {{"step", value}}).value();
     CHECK(zp::open(store).value().load<float>("step").value() == value);
   }
 }
 
-TEST_CASE("s3: what is there is replaced only where that is asked for") {
+TEST_CASE_TEMPLATE("buckets: what is there is replaced only where that is asked for", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   const auto again = save(of, 2, false);
@@ -86,13 +98,15 @@ TEST_CASE("s3: what is there is replaced only where that is asked for") {
   CHECK(again.failure().code == zp::errc::already_exists);
   CHECK(seen(of).value() == 1);
   of->objects["other/README"] = {"text", "\"e\"", 0};
-  const auto store = open_fake_s3(of, "other");
+  const auto store = open_fake_place(of, false, "other");
   const auto over = zp::save(store, {{"step", 1.0F}});
   REQUIRE_FALSE(over);
   CHECK(over.failure().code == zp::errc::already_exists);
 }
 
-TEST_CASE("s3: the objects of the first checkpoint are those of every Zarr hierarchy") {
+TEST_CASE_TEMPLATE("buckets: the objects of the first checkpoint are those of every Zarr hierarchy",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   // Without what is ours, it is a hierarchy as another program would have copied it there.
@@ -104,7 +118,9 @@ TEST_CASE("s3: the objects of the first checkpoint are those of every Zarr hiera
   CHECK(seen(of).value() == 2);
 }
 
-TEST_CASE("s3: a save that fails leaves nothing, of the first one and of a later one") {
+TEST_CASE_TEMPLATE("buckets: a save that fails leaves nothing, of the first one and of a later one",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   for (const bool is_first : {true, false}) {
     CAPTURE(is_first);
     const fake_s3 of;
@@ -123,7 +139,10 @@ TEST_CASE("s3: a save that fails leaves nothing, of the first one and of a later
   }
 }
 
-TEST_CASE("s3: a server that ignores conditions is unsupported, unless there is one writer") {
+TEST_CASE_TEMPLATE(
+    "buckets: a server that ignores conditions is unsupported, unless there is one writer", kind,
+    s3, gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   of->rules.conditions = false;
   const auto refused = save(of, 1);
@@ -131,12 +150,8 @@ TEST_CASE("s3: a server that ignores conditions is unsupported, unless there is 
   CHECK(refused.failure().code == zp::errc::unsupported);
   CHECK(refused.failure().message.find("single_writer") != std::string::npos);
   CHECK(of.keys().empty());
-  auto how = fake_s3_options(of);
-  how.single_writer = true;
   for (float value : {1.0F, 2.0F}) {
-    zp::save(zp::s3_store::open("s3://bucket/model.zarr", of, how).value(),
-             {{"layers/0/w", values(value)}, {"step", value}})
-        .value();
+    zp::save(open_fake_place(of, true), {{"layers/0/w", values(value)}, {"step", value}}).value();
     CHECK(seen(of).value() == value);
   }
 }
@@ -149,7 +164,10 @@ TEST_CASE("s3: a server that takes ETags without quotation marks only") {
   CHECK(seen(of).value() == 2);
 }
 
-TEST_CASE("s3: what a killed save left is not in the way, and is removed when it is old") {
+TEST_CASE_TEMPLATE(
+    "buckets: what a killed save left is not in the way, and is removed when it is old", kind, s3,
+    gcs, gcs_xml) {
+  const kind of_kind;
   for (const bool is_first : {true, false}) {
     CAPTURE(is_first);
     const fake_s3 of;
@@ -165,7 +183,7 @@ TEST_CASE("s3: what a killed save left is not in the way, and is removed when it
     of->objects = killed;
     // It is as if nothing was there.
     if (is_first) {
-      CHECK(open_fake_s3(of).list(zp::store_key::root()).value().empty());
+      CHECK(open_fake_place(of).list(zp::store_key::root()).value().empty());
     } else {
       CHECK(seen(of).value() == 1);
     }
@@ -190,7 +208,8 @@ TEST_CASE("s3: what a killed save left is not in the way, and is removed when it
   }
 }
 
-TEST_CASE("s3: what others put at the plain keys stays") {
+TEST_CASE_TEMPLATE("buckets: what others put at the plain keys stays", kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   of->objects["model.zarr/README"] = {"text", "\"e\"", of->now};
@@ -204,7 +223,9 @@ TEST_CASE("s3: what others put at the plain keys stays") {
   CHECK(has_prefix(of, "model.zarr/README"));
 }
 
-TEST_CASE("s3: a damaged name of the current checkpoint is an error") {
+TEST_CASE_TEMPLATE("buckets: a damaged name of the current checkpoint is an error", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   for (const char* text :
@@ -212,19 +233,23 @@ TEST_CASE("s3: a damaged name of the current checkpoint is an error") {
         "zarrpoint 2\ntree .\n", "zarrpoint 1\ntree .zarrpoint/a/../../b/\n", "<html>"}) {
     CAPTURE(text);
     of->objects["model.zarr/.zarrpoint/current"].bytes = text;
-    const auto opened = zp::open(open_fake_s3(of));
+    const auto opened = zp::open(open_fake_place(of));
     REQUIRE_FALSE(opened);
     CHECK(opened.failure().code == zp::errc::corrupt);
   }
 }
 
-TEST_CASE("s3: several things of one store are not published one by one") {
-  const auto done = zp::save(zp::location(open_fake_s3(fake_s3()), key("a")), {{"step", 1.0F}});
+TEST_CASE_TEMPLATE("buckets: several things of one store are not published one by one", kind, s3,
+                   gcs, gcs_xml) {
+  const kind of_kind;
+  const auto done = zp::save(zp::location(open_fake_place(fake_s3()), key("a")), {{"step", 1.0F}});
   REQUIRE_FALSE(done);
   CHECK(done.failure().code == zp::errc::unsupported);
 }
 
-TEST_CASE("s3: several processes write into one tree, which one of them publishes") {
+TEST_CASE_TEMPLATE("buckets: several processes write into one tree, which one of them publishes",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   constexpr int world = 3;
   const fake_s3 of;
   const auto save_all = [&](float value) {
@@ -232,7 +257,7 @@ TEST_CASE("s3: several processes write into one tree, which one of them publishe
       // Each has a store of its own, as a process has.
       std::vector<float> mine(8, value + static_cast<float>(self.rank()));
       return zp::save(
-          open_fake_s3(of),
+          open_fake_place(of),
           zp::state{{"step", 7},
                     {"w", zp::shard("w", mine, {.offsets = {{0, self.rank(), world}}}).value()}},
           zp::process_group{.ranks = self});
@@ -240,15 +265,17 @@ TEST_CASE("s3: several processes write into one tree, which one of them publishe
   };
   for (const auto& one : save_all(1)) REQUIRE(one);
   CHECK_FALSE(has_prefix(of, "model.zarr/w/"));
-  const auto old = zp::open(open_fake_s3(of)).value();
+  const auto old = zp::open(open_fake_place(of)).value();
   for (const auto& one : save_all(5)) REQUIRE(one);
   std::vector<float> wanted(24);
   for (std::size_t i = 0; i < 24; ++i) wanted[i] = 5 + static_cast<float>(i / 8);
-  CHECK(zp::open(open_fake_s3(of)).value().load<std::vector<float>>("w").value() == wanted);
+  CHECK(zp::open(open_fake_place(of)).value().load<std::vector<float>>("w").value() == wanted);
   CHECK(old.load<std::vector<float>>("w").value()[0] == 1);
 }
 
-TEST_CASE("s3: a lost answer to the last put is resolved by reading") {
+TEST_CASE_TEMPLATE("buckets: a lost answer to the last put is resolved by reading", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
   for (const bool is_done : {true, false}) {
     for (const bool can_read : {true, false}) {
       CAPTURE(is_done);
@@ -284,15 +311,15 @@ TEST_CASE("s3: a lost answer to the last put is resolved by reading") {
   }
 }
 
-TEST_CASE("s3: what is said after a lost answer is not taken for its outcome") {
+TEST_CASE_TEMPLATE("buckets: what is said after a lost answer is not taken for its outcome", kind,
+                   s3, gcs, gcs_xml) {
+  const kind of_kind;
   for (const bool single : {true, false}) {
     CAPTURE(single);
     const fake_s3 of;
     of->rules.conditions = !single;
-    auto how = fake_s3_options(of);
-    how.single_writer = single;
     const auto save_it = [&](float value) {
-      return zp::save(zp::s3_store::open("s3://bucket/model.zarr", of, how).value(),
+      return zp::save(open_fake_place(of, single),
                       {{"layers/0/w", values(value)}, {"step", value}});
     };
     save_it(1).value();
@@ -331,7 +358,9 @@ TEST_CASE("s3: what is said after a lost answer is not taken for its outcome") {
   }
 }
 
-TEST_CASE("s3: a login that is refused is not an empty place") {
+TEST_CASE_TEMPLATE("buckets: a login that is refused is not an empty place", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
   save(of, 1).value();
   save(of, 2).value();
@@ -342,12 +371,14 @@ TEST_CASE("s3: a login that is refused is not an empty place") {
   CHECK_FALSE(seen(of));
 }
 
-TEST_CASE("s3: a first save whose place was erased leaves that of another one alone") {
+TEST_CASE_TEMPLATE("buckets: a first save whose place was erased leaves that of another one alone",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
   const fake_s3 of;
-  auto slow = open_fake_s3(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  auto slow = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
   slow->store().put(key("step/zarr.json"), {}).value();
   slow->store().put(key("zarr.json"), {}).value();
-  open_fake_s3(of).erase_all(zp::store_key::root()).value();
+  open_fake_place(of).erase_all(zp::store_key::root()).value();
   save(of, 2).value();
   const auto done = slow->commit();
   REQUIRE_FALSE(done);
@@ -359,7 +390,9 @@ TEST_CASE("s3: a first save whose place was erased leaves that of another one al
 
 // Two writers and a reader, over every interleaving of their steps, with each answer of the last
 // put lost or not: what is there is old or new and whole, one writer wins, and the other is told.
-TEST_CASE("s3: a model of two writers, a reader and lost answers") {
+TEST_CASE_TEMPLATE("buckets: a model of two writers, a reader and lost answers", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
   for (const bool is_first : {true, false}) {
     // A writer's steps: it stages, writes, commits. The order of six steps of two writers.
     std::vector<int> order = {0, 0, 0, 1, 1, 1};
@@ -387,7 +420,7 @@ TEST_CASE("s3: a model of two writers, a reader and lost answers") {
                    std::exchange(loses, false);
           };
           if (one.step == 0) {
-            auto staged = open_fake_s3(of).stage(zp::store_key::root(), {.overwrite = true});
+            auto staged = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true});
             REQUIRE(staged);
             one.tree = std::move(*staged);
           } else if (one.step == 1) {

@@ -4,7 +4,9 @@
 
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
+#include <zarrpoint/gcs.hpp>
 #include <zarrpoint/s3.hpp>
+#include <zarrpoint/zarr/json/json.hpp>
 
 #include <functional>
 #include <map>
@@ -18,8 +20,24 @@ namespace zp = zarrpoint;
 
 namespace test {
 
+/// Which service it is: S3, or Google Cloud Storage as it is asked by JSON or by XML.
+enum class bucket_kind : std::uint8_t { s3, gcs, gcs_xml };
+/// Of servers that are made from now on.
+inline bucket_kind made_kind = bucket_kind::s3;
+template <bucket_kind Kind>
+struct made_of {
+  made_of() { made_kind = Kind; }
+  made_of(const made_of&) = delete;
+  made_of& operator=(const made_of&) = delete;
+  ~made_of() { made_kind = bucket_kind::s3; }
+};
+
 /// What such a server does that others do not.
 struct fake_s3_rules {
+  bucket_kind kind = made_kind;
+  bool parts = true;         ///< Google's: has uploads in parts
+  bool tells_head = true;    ///< Google's: has generation and date in the head of an answer
+  bool wrong_crc = false;    ///< Google's: tells another checksum
   bool conditions = true;    ///< keeps If-None-Match and If-Match
   bool quoted_etags = true;  ///< takes them as it gives them; else without quotation marks only
   bool checksums = true;     ///< else refuses them
@@ -29,7 +47,8 @@ struct fake_s3_rules {
 };
 
 /// One bucket `bucket` at `http://fake/bucket`, in memory, as a transport: the published rules of
-/// S3 for objects, conditions, lists, parts and checksums. Copies are the same bucket.
+/// S3 and of Google Cloud Storage for objects, conditions, lists, parts and checksums. Copies are
+/// the same bucket. What is asked by JSON is called as XML would have it.
 class fake_s3 {
  public:
   struct object {
@@ -37,6 +56,7 @@ class fake_s3 {
     std::string etag;
     std::int64_t modified = 0;
     std::map<std::string, std::string> meta{};
+    std::uint64_t generation = 7;
   };
   struct state {
     std::mutex mutex{};
@@ -51,6 +71,7 @@ class fake_s3 {
     std::map<std::string, upload> uploads{};
     std::vector<std::string> log{};  ///< `PUT key`
     int numbers = 0;
+    std::uint64_t generations = 1'795'879'467'000'000;
     int signatures = 0;  ///< requests that were signed
     /// Called before a request is done, and after it: an error in place of its answer, or none.
     std::function<void(const std::string& what)> before{};
@@ -65,13 +86,31 @@ class fake_s3 {
 
   zp::result<zp::http_response> send(const zp::http_request& request) const {
     const auto url = zp::web_url::parse(request.url).value();
-    std::string key = zp::percent_decode(url.path).value();
-    const std::string root = url.host == "fake" ? "/bucket/" : "/";
-    if (!key.starts_with(root))
-      return answer(request, 404, "<Error><Code>NoSuchBucket</Code></Error>");
-    key.erase(0, root.size());
-    const std::string what =
-        request.method + ' ' + key + (url.query.empty() ? "" : "?" + url.query);
+    std::string key = zp::percent_decode(url.path).value(), method = request.method;
+    const bool is_json = url.path.find("/storage/v1/b/bucket/o") != std::string::npos;
+    const std::string root = is_json ? "/storage/v1/b/bucket/o" : "/bucket";
+    std::string query = url.query;
+    std::string body;
+    for (const auto part : request.body) body += zp::as_text(part);
+    zp::node document;
+    if (is_json && key == "/upload" + root) {
+      const std::size_t begin = body.find('{'), end = body.find("\r\n--", begin);
+      document = zp::parse_json(std::as_bytes(std::span(body).subspan(begin, end - begin))).value();
+      body.erase(0, body.find("\r\n\r\n", end) + 4);
+      body.erase(body.rfind("\r\n--", body.size() - 4));
+      key = *document.find("name")->if_string();
+      method = "PUT";
+    } else {
+      if (url.host == "fake") {
+        if (!key.starts_with(root))
+          return answer(request, 404, "<Error><Code>NoSuchBucket</Code></Error>");
+        key.erase(0, root.size());
+      }
+      key.erase(0, 1);
+      if (is_json && method == "GET" && !key.empty() && !has(query, "alt")) method = "HEAD";
+    }
+    if (is_json && !key.empty()) query.clear();
+    const std::string what = method + ' ' + key + (query.empty() ? "" : "?" + query);
     if (state_->before) state_->before(what);
     const std::lock_guard lock(state_->mutex);
     state_->log.push_back(what);
@@ -79,7 +118,8 @@ class fake_s3 {
     if (state_->instead) {
       if (auto other = state_->instead(what); other.status != 0) return other;
     }
-    auto out = handle(request, key, url.query);
+    auto out = is_json ? handle_json({request, url.query, method}, key, {document, body})
+                       : handle(request, key, url.query);
     if (state_->is_lost && state_->is_lost(what))
       return zp::error{zp::errc::unavailable, "the connection was reset"};
     return out;
@@ -93,6 +133,12 @@ class fake_s3 {
   }
 
  private:
+  struct json_request {
+    const zp::http_request& request;
+    std::string_view query;
+    std::string_view method;
+  };
+
   static zp::http_response answer(const zp::http_request& request, int status,
                                   std::string_view body,
                                   std::vector<zp::http_header> headers = {}) {
@@ -163,6 +209,7 @@ class fake_s3 {
     if (sends_checksum && !s.rules.checksums) return problem(request, 501, "NotImplemented");
     if (key.empty()) return list(request, query);
     if (request.method == "POST" && has(query, "uploads")) {
+      if (!s.rules.parts) return problem(request, 404, "NotFound");
       const std::string id = "upload" + std::to_string(++s.numbers);
       s.uploads[id] = {key, {}, meta_of(request)};
       return answer(request, 200,
@@ -184,7 +231,13 @@ class fake_s3 {
           if (!s.rules.quoted_etags) etag = etag.substr(1, etag.size() - 2);
           if (wanted != etag) return problem(request, 412, "PreconditionFailed");
         }
+        const std::string wanted = header(request, "x-goog-if-generation-match");
+        if (!wanted.empty() && wanted != std::to_string(there ? at->second.generation : 0))
+          return problem(request, 412, "PreconditionFailed");
       }
+      const std::string hash = header(request, "x-goog-hash");
+      if (!hash.empty() && hash != "crc32c=" + crc_text(body))
+        return problem(request, 400, "BadDigest");
       return store(request, key, body, meta_of(request));
     }
     if (request.method == "DELETE") {
@@ -198,7 +251,8 @@ class fake_s3 {
   static std::map<std::string, std::string> meta_of(const zp::http_request& request) {
     std::map<std::string, std::string> out;
     for (const auto& one : request.headers) {
-      if (one.name.starts_with("x-amz-meta-")) out[one.name] = one.value;
+      if (one.name.starts_with("x-amz-meta-") || one.name.starts_with("x-goog-meta-"))
+        out[one.name] = one.value;
     }
     return out;
   }
@@ -208,13 +262,102 @@ class fake_s3 {
     state& s = *state_;
     const std::string etag =
         '"' + zp::detail::to_hex(zp::detail::sha256_of(body)).substr(0, 32) + '"';
-    s.objects[key] = {body, etag, s.now, std::move(meta)};
+    s.objects[key] = {body, etag, s.now, std::move(meta), ++s.generations};
     return answer(request, 200, "", {{"ETag", etag}});
   }
 
+  /// A list, what an object says of itself, a put or a removal, as JSON has them.
+  zp::http_response handle_json(const json_request& asked, const std::string& key,
+                                const std::pair<const zp::node&, const std::string&>& put) const {
+    const auto& [request, query, method] = asked;
+    state& s = *state_;
+    const auto fail = [&](int status) {
+      return answer(request, status,
+                    R"({"error":{"code":)" + std::to_string(status) + R"(,"message":"of it"}})");
+    };
+    if (key.empty()) return list_json(request, query);
+    const auto at = s.objects.find(key);
+    const bool there = at != s.objects.end();
+    if (method == "PUT") {
+      const auto& [document, body] = put;
+      const zp::node* const crc = document.find("crc32c");
+      if (crc != nullptr && *crc->if_string() != crc_text(body)) return fail(400);
+      if (s.rules.conditions && has(query, "ifGenerationMatch") &&
+          parameter(query, "ifGenerationMatch") !=
+              std::to_string(there ? at->second.generation : 0))
+        return fail(412);
+      std::map<std::string, std::string> meta;
+      if (const zp::node* const marks = document.find("metadata")) {
+        for (const auto& one : *marks->if_object())
+          meta["x-goog-meta-" + one.key] = *one.value.if_string();
+      }
+      store(request, key, body, std::move(meta));
+      return answer(request, 200, about(s.objects[key]));
+    }
+    if (!there) return fail(404);
+    if (method == "GET") return get(request, at->second);
+    if (method == "HEAD") return answer(request, 200, about(at->second));
+    s.objects.erase(at);
+    return answer(request, 204, "");
+  }
+
+  std::string about(const object& of) const {
+    std::string out = R"({"kind":"storage#object","generation":")" + std::to_string(of.generation) +
+                      R"(","crc32c":")" +
+                      crc_text(state_->rules.wrong_crc ? of.bytes + "x" : of.bytes) +
+                      R"(","timeCreated":"2027-01-15T08:00:00.000Z","metadata":{)";
+    const char* comma = "";
+    for (const auto& [name, value] : of.meta) {
+      out += std::exchange(comma, ",") + ('"' + name.substr(name.find("meta-") + 5) + "\":\"");
+      out += value + '"';
+    }
+    return out + "}}";
+  }
+
+  zp::http_response list_json(const zp::http_request& request, std::string_view query) const {
+    const std::string prefix = parameter(query, "prefix"),
+                      delimiter = parameter(query, "delimiter");
+    std::map<std::string, const object*> found;
+    for (const auto& [key, one] : state_->objects) {
+      if (!key.starts_with(prefix)) continue;
+      const std::size_t slash = delimiter.empty() ? key.npos : key.find('/', prefix.size());
+      found.emplace(slash == key.npos ? key : key.substr(0, slash + 1),
+                    slash == key.npos ? &one : nullptr);
+    }
+    std::string items, prefixes, last;
+    std::size_t count = 0;
+    for (const auto& [name, one] : found) {
+      if (name <= parameter(query, "pageToken")) continue;
+      if (count == state_->rules.page) break;
+      ++count;
+      last = name;
+      std::string text;
+      for (const char c : name)
+        text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      if (one == nullptr) {
+        prefixes += (prefixes.empty() ? "\"" : ",\"") + text + '"';
+      } else {
+        items += (items.empty() ? "" : ",") + (R"({"name":")" + text + R"(","size":")") +
+                 std::to_string(one->bytes.size()) + R"("})";
+      }
+    }
+    std::string out = R"({"kind":"storage#objects")";
+    if (!items.empty()) out += R"(,"items":[)" + items + ']';
+    if (!prefixes.empty()) out += R"(,"prefixes":[)" + prefixes + ']';
+    if (!found.empty() && !last.empty() && last != found.rbegin()->first)
+      out += R"(,"nextPageToken":")" + last + '"';
+    return answer(request, 200, out + '}');
+  }
+
   zp::http_response get(const zp::http_request& request, const object& of) const {
-    std::vector<zp::http_header> headers = {{"ETag", of.etag},
-                                            {"Last-Modified", zp::http_date(of.modified)}};
+    std::vector<zp::http_header> headers = {{"ETag", of.etag}};
+    if (state_->rules.tells_head) headers.push_back({"Last-Modified", zp::http_date(of.modified)});
+    if (state_->rules.kind != bucket_kind::s3 && state_->rules.tells_head) {
+      headers.push_back({"x-goog-generation", std::to_string(of.generation)});
+      headers.push_back(
+          {"x-goog-hash",
+           "crc32c=" + crc_text(state_->rules.wrong_crc ? of.bytes + "x" : of.bytes) + ",md5=x"});
+    }
     for (const auto& [name, value] : of.meta) headers.push_back({name, value});
     if (const std::string wanted = header(request, "if-match");
         !wanted.empty() && wanted != of.etag)
@@ -329,6 +472,28 @@ inline zp::s3_options fake_s3_options(const fake_s3& of) {
                      .login = zp::aws_login::given({.access_key = "A", .secret_key = "s"})};
   out.retry.clock = std::make_shared<fake_s3_clock>(of);
   return out;
+}
+
+inline zp::gcs_options fake_gcs_options(const fake_s3& of) {
+  zp::gcs_options out{.endpoint = "https://fake",
+                      .login = of->rules.kind == bucket_kind::gcs
+                                   ? zp::gcs_login::token("T")
+                                   : zp::gcs_login::hmac("GOOGA", "s")};
+  out.retry.clock = std::make_shared<fake_s3_clock>(of);
+  return out;
+}
+
+/// The same place in the service that it is.
+inline zp::bucket_store open_fake_place(const fake_s3& of, bool single_writer = false,
+                                        std::string_view key = "model.zarr") {
+  if (of->rules.kind == bucket_kind::s3) {
+    auto how = fake_s3_options(of);
+    how.single_writer = single_writer;
+    return zp::s3_store::open("s3://bucket/" + std::string(key), of, how).value();
+  }
+  auto how = fake_gcs_options(of);
+  how.single_writer = single_writer;
+  return zp::gcs_store::open("gs://bucket/" + std::string(key), of, how).value();
 }
 
 inline zp::s3_store open_fake_s3(const fake_s3& of, std::string_view key = "model.zarr") {

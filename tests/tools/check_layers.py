@@ -57,6 +57,7 @@ CONFINED = [
     (r"sys/syscall\.h", {"store/", "cuda/runtime/numa.hpp"}),
     (r"(sys|linux)/.*|(dirent|errno|fcntl|pthread)\.h", {"store/"}),
     (r"curl/.*", {"store/remote/curl_transport.hpp"}),
+    (r"openssl/.*", {"interop/gcs/openssl_rs256.hpp"}),
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),

@@ -12,7 +12,11 @@
 #if defined(ZARRPOINT_CLI_CURL)
 #include <zarrpoint/cache.hpp>
 #include <zarrpoint/curl.hpp>
+#include <zarrpoint/gcs.hpp>
 #include <zarrpoint/s3.hpp>
+#if defined(ZARRPOINT_CLI_OPENSSL)
+#include <zarrpoint/gcs_openssl.hpp>
+#endif
 #endif
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/store/zip_inflate.hpp>
@@ -103,6 +107,14 @@ struct server_access : zp::curl_access {
     if (cache()) how.cache = *cache();
     return how;
   }
+  static zp::gcs_options gcs() {
+    zp::gcs_options how;
+    if (cache()) how.cache = *cache();
+#if defined(ZARRPOINT_CLI_OPENSSL)
+    how.login = zp::gcs_login::automatic(&zp::openssl_rs256);
+#endif
+    return how;
+  }
 };
 #endif
 
@@ -130,13 +142,14 @@ zp::context make_context(std::uint64_t memory, std::string_view links) {
   how.codecs = zp::all_codecs::table();
 #endif
   followed_links() = scope_of(links);
-  how.stores = zp::all_formats<zp::numpy::inflating_format<zp::zip_inflate>, zp::zip_inflate_scheme,
+  how.stores =
+      zp::all_formats<zp::numpy::inflating_format<zp::zip_inflate>, zp::zip_inflate_scheme,
 #if defined(ZARRPOINT_CLI_CURL)
-                               zp::http_scheme_by<server_access>,
-                               zp::https_scheme_by<server_access>, zp::s3_scheme_by<server_access>,
+                      zp::http_scheme_by<server_access>, zp::https_scheme_by<server_access>,
+                      zp::s3_scheme_by<server_access>, zp::gs_scheme_by<server_access>,
 #endif
-                               delta_of_all_codecs>()
-                   .following(followed_links());
+                      delta_of_all_codecs>()
+          .following(followed_links());
   how.limit.memory = static_cast<std::size_t>(memory);
   how.limit.bytes_in_flight =
       std::min(how.limit.bytes_in_flight, static_cast<std::size_t>(memory / 2));

@@ -75,8 +75,11 @@ ZARRPOINT_INLINE std::string checksum_text(std::uint32_t crc) {
 
 ZARRPOINT_INLINE std::string bucket_client::other_form(const std::string&) const { return {}; }
 
-ZARRPOINT_INLINE bool bucket_client::may_be_missing(const http_response& refusal) const {
-  return refusal.status == 403;
+ZARRPOINT_INLINE bool bucket_client::may_be_missing(const http_response& refusal) {
+  if (refusal.status != 403) return false;
+  const std::string code = parse_s3_problem(refusal.text).code;
+  return code != "ExpiredToken" && code != "InvalidAccessKeyId" && code != "InvalidSecurity" &&
+         code != "RequestTimeTooSkewed" && code != "SignatureDoesNotMatch";
 }
 
 ZARRPOINT_INLINE result<http_response> bucket_client::send_to(std::string address,
@@ -204,9 +207,8 @@ class xml_upload final : public part_upload {
       }
       ZARRPOINT_TRY(answer, by_.send(request));
       if (checksums_ && by_.refuses(answer)) continue;
-      if (by_.may_be_without &&
-          (answer.status == 400 || answer.status == 404 || answer.status == 405))
-        return false;
+      const bool is_other = answer.status == 400 || answer.status == 404 || answer.status == 405;
+      if (by_.may_be_without && is_other) return false;
       if (answer.status / 100 != 2) return http_failure(answer, "POST", name());
       ZARRPOINT_CHECK(for_each_xml_text(answer.text, [&](std::string_view path, std::string& text) {
         if (path.ends_with("/UploadId")) id_ = std::move(text);

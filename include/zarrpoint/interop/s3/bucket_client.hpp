@@ -33,9 +33,7 @@ struct bucket_settings {
 };
 template <class Options>
 bucket_settings settings_of(const Options& how) {
-  bucket_settings out{how.single_writer, how.part_bytes, how.parallel, how.keep_seconds};
-  if constexpr (requires { how.cache; }) out.cache = how.cache;
-  return out;
+  return {how.single_writer, how.part_bytes, how.parallel, how.keep_seconds, how.cache};
 }
 
 /// One request to a bucket.
@@ -99,6 +97,9 @@ class bucket_client {
   virtual std::string name_of(std::string_view key) const = 0;
   /// The URL that an object is read at.
   virtual std::string address_of(std::string_view key) const = 0;
+  /// What errors call an object that is read, and caches: it tells one server from another. Empty:
+  /// its URL.
+  virtual std::string shown(std::string_view) const { return {}; }
   /// Signs as of now.
   virtual result<void> sign(http_request& request) const = 0;
 
@@ -121,7 +122,7 @@ class bucket_client {
   virtual std::string other_form(const std::string& version) const;
   /// Whether a refusal (403) may be that of a missing key: services do not tell that to those who
   /// may not list. One of the login itself is not.
-  virtual bool may_be_missing(const http_response& refusal) const;
+  static bool may_be_missing(const http_response& refusal);
 
   /// The text of a small object, and the answer; nothing where there is none.
   result<std::optional<http_response>> get(std::string_view key) const;

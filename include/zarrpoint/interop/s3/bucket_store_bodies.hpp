@@ -49,6 +49,7 @@ class bucket_objects {
     http_store_options how;
     how.redirects = 0;
     how.cache = client_->settings().cache;
+    how.name = client_->shown(key_of(key));
     how.prepare = [client = client_](http_request& request) { return client->sign(request); };
     ZARRPOINT_TRY(store,
                   http_store::over(client_->requests(), client_->address_of(key_of(key)), how));

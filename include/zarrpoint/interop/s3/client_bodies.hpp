@@ -200,13 +200,6 @@ ZARRPOINT_INLINE std::string s3_client::other_form(const std::string& version) c
                                                       : version.substr(1, version.size() - 2);
 }
 
-ZARRPOINT_INLINE bool s3_client::may_be_missing(const http_response& refusal) const {
-  if (refusal.status != 403) return false;
-  const std::string code = parse_s3_problem(refusal.text).code;
-  return code != "ExpiredToken" && code != "InvalidAccessKeyId" && code != "RequestTimeTooSkewed" &&
-         code != "SignatureDoesNotMatch";
-}
-
 }}}  // namespace zarrpoint::v0::detail
 
 #if ZARRPOINT_BODIES

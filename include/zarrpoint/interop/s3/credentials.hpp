@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/interop/s3/renewed_keys.hpp>
 #include <zarrpoint/interop/s3/sigv4.hpp>
 #include <zarrpoint/store/remote/transport.hpp>
 
@@ -45,7 +46,7 @@ class aws_login {
   result<aws_credentials> keys(const any_transport& by) const;
 
  private:
-  struct state;
+  using state = detail::renewed_keys<aws_credentials>;
   explicit aws_login(std::shared_ptr<state> of) : state_(std::move(of)) {}
 
   std::shared_ptr<state> state_;
@@ -65,9 +66,23 @@ query_list ini_section(std::string_view text, std::string_view section);
 /// The region that the environment or the profile names; else `us-east-1`.
 std::string aws_region(std::string_view profile);
 
+/// A JSON document that has keys or leads to them. Errors: `corrupt`, without the document.
+result<node> parse_key_document(std::string_view text, std::string_view from);
+/// A member of one that is a text; else an empty one.
+std::string text_member(const node& document, std::string_view name);
+
 /// The keys in a JSON document as `credential_process`, containers and IMDS give them. Errors:
 /// `corrupt`, without the document.
 result<aws_credentials> parse_aws_keys(std::string_view text, std::string_view from);
+
+/// What a small file has, up to 1 MiB; nothing where it cannot be read.
+std::optional<std::string> small_text(const std::string& path);
+/// The body of an answer of status 200. Errors: `unavailable` and those of the transport; they say
+/// nothing of the body.
+result<std::string> body_of(const any_transport& by, const http_request& request,
+                            std::string_view what);
+/// Whether keys may be asked for there, or sent: over TLS, or on this machine and its links.
+bool may_give_keys(const web_url& from);
 
 /// A time as `2026-11-28T12:00:00Z`, in seconds since 1970; the fraction is left out.
 std::optional<std::int64_t> parse_iso_time(std::string_view text);

@@ -26,7 +26,6 @@ ZARRPOINT_INLINE std::string environment_value(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// The text of a small file; nothing where there is none.
 ZARRPOINT_INLINE std::optional<std::string> small_text(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rbe");
   if (file == nullptr) return {};
@@ -122,34 +121,32 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_iso_time(std::string_view tex
   return days * 86400 + hour * 3600 + minute * 60 + second;
 }
 
+ZARRPOINT_INLINE result<node> parse_key_document(std::string_view text, std::string_view from) {
+  auto document =
+      parse_json(std::as_bytes(std::span(text)), {.max_bytes = 1 << 20, .max_depth = 8});
+  if (document && document->if_object() != nullptr) return document;
+  return error{errc::corrupt, std::string(from) + " is not a JSON document"};
+}
+
+ZARRPOINT_INLINE std::string text_member(const node& document, std::string_view name) {
+  const node* const member = document.find(name);
+  const std::string* const held = member == nullptr ? nullptr : member->if_string();
+  return held == nullptr ? std::string() : *held;
+}
+
 ZARRPOINT_INLINE result<aws_credentials> parse_aws_keys(std::string_view text,
                                                         std::string_view from) {
-  const error refuse{errc::corrupt, std::string(from) + " gave no JSON document with keys"};
-  const auto document =
-      parse_json(std::as_bytes(std::span(text)), {.max_bytes = 1 << 20, .max_depth = 8});
-  if (!document) return refuse;
-  const auto value = [&](const char* name) {
-    const node* const member = document->find(name);
-    const std::string* const held = member == nullptr ? nullptr : member->if_string();
-    return held == nullptr ? std::string() : *held;
-  };
-  aws_credentials out{.access_key = value("AccessKeyId"),
-                      .secret_key = value("SecretAccessKey"),
-                      .session_token = value("SessionToken"),
-                      .expires = parse_iso_time(value("Expiration"))};
-  if (out.session_token.empty()) out.session_token = value("Token");
-  if (out.access_key.empty() || out.secret_key.empty()) return refuse;
+  ZARRPOINT_TRY(document, parse_key_document(text, from));
+  aws_credentials out{.access_key = text_member(document, "AccessKeyId"),
+                      .secret_key = text_member(document, "SecretAccessKey"),
+                      .session_token = text_member(document, "SessionToken"),
+                      .expires = parse_iso_time(text_member(document, "Expiration"))};
+  if (out.session_token.empty()) out.session_token = text_member(document, "Token");
+  if (out.access_key.empty() || out.secret_key.empty())
+    return error{errc::corrupt, std::string(from) + " gave no JSON document with keys"};
   return out;
 }
 
-ZARRPOINT_INLINE std::int64_t seconds_now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-/// The body of an answer of status 200. Errors: `unavailable` and those of the transport; they say
-/// nothing of the body.
 ZARRPOINT_INLINE result<std::string> body_of(const any_transport& by, const http_request& request,
                                              std::string_view what) {
   auto answer = by.send(request);
@@ -207,7 +204,6 @@ ZARRPOINT_INLINE found_keys keys_of_web_identity(const any_transport& by) {
   return std::optional(std::move(out));
 }
 
-/// Keys go over TLS, or stay on this machine and its links.
 ZARRPOINT_INLINE bool may_give_keys(const web_url& from) {
   return from.scheme == "https" || from.host == "localhost" || from.host.starts_with("127.") ||
          from.host == "[::1]" || from.host.starts_with("169.254.170.") ||
@@ -327,17 +323,8 @@ ZARRPOINT_INLINE result<aws_credentials> find_aws_keys(const any_transport& by,
 
 }  // namespace detail
 
-struct aws_login::state {
-  source by;
-  std::mutex mutex{};       ///< of `now`
-  std::mutex refreshing{};  ///< held by the one that asks
-  std::optional<aws_credentials> now{};
-};
-
 ZARRPOINT_INLINE aws_login aws_login::from(source by) {
-  auto out = detail::make_counted<state>();
-  out->by = std::move(by);
-  return aws_login(std::move(out));
+  return aws_login(detail::make_counted<state>(std::move(by)));
 }
 
 ZARRPOINT_INLINE aws_login aws_login::anonymous() { return aws_login(nullptr); }
@@ -364,29 +351,7 @@ ZARRPOINT_INLINE aws_login aws_login::automatic(std::string profile) {
 
 ZARRPOINT_INLINE result<aws_credentials> aws_login::keys(const any_transport& by) const {
   if (is_anonymous()) return aws_credentials();
-  constexpr std::int64_t ahead = 300;
-  const auto held = [&](std::int64_t longer) -> std::optional<aws_credentials> {
-    const std::lock_guard lock(state_->mutex);
-    if (!state_->now) return {};
-    if (state_->now->expires && *state_->now->expires - detail::seconds_now() <= longer) return {};
-    return state_->now;
-  };
-  if (auto keys = held(ahead)) return *std::move(keys);
-  std::unique_lock asking(state_->refreshing, std::try_to_lock);
-  if (!asking) {
-    // Somebody asks already: the old ones are good for some minutes.
-    if (auto keys = held(0)) return *std::move(keys);
-    asking.lock();
-    if (auto keys = held(ahead)) return *std::move(keys);
-  }
-  auto fresh = state_->by(by);
-  if (!fresh) {
-    if (auto keys = held(0)) return *std::move(keys);
-    return std::move(fresh).failure().at("credentials");
-  }
-  const std::lock_guard lock(state_->mutex);
-  state_->now = *fresh;
-  return fresh;
+  return state_->now(by);
 }
 
 }}  // namespace zarrpoint::v0

@@ -74,7 +74,6 @@ class s3_client final : public bucket_client {
   std::string no_version() const override;
   /// Ceph takes an ETag without its quotation marks only.
   std::string other_form(const std::string& version) const override;
-  bool may_be_missing(const http_response& refusal) const override;
 
  private:
   /// Any answer is one; another region is asked where the bucket lies in it.

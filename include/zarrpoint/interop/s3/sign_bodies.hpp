@@ -188,7 +188,11 @@ struct signed_parts {
 
 ZARRPOINT_INLINE std::string scope_text(const signing_scope& scope) {
   return compact_date(scope.now).substr(0, 8) + '/' + std::string(scope.region) + '/' +
-         std::string(scope.service) + "/aws4_request";
+         std::string(scope.service) + (scope.is_google ? "/goog4_request" : "/aws4_request");
+}
+
+ZARRPOINT_INLINE std::string algorithm_of(const signing_scope& scope) {
+  return scope.is_google ? "GOOG4-HMAC-SHA256" : "AWS4-HMAC-SHA256";
 }
 
 /// The signature, and the names of the headers that it covers.
@@ -220,14 +224,14 @@ ZARRPOINT_INLINE std::pair<std::string, std::string> signature_v4(const signed_p
   canonical.append("\n").append(of.url.path).append("\n").append(of.url.query).append("\n");
   canonical.append(lines).append("\n").append(names).append("\n").append(of.payload_hash);
   const std::string date = compact_date(scope.now);
-  const std::string to_sign =
-      "AWS4-HMAC-SHA256\n" + date + '\n' + scope_text(scope) + '\n' + to_hex(sha256_of(canonical));
-  const std::string secret = "AWS4" + by.secret_key;
+  const std::string to_sign = algorithm_of(scope) + '\n' + date + '\n' + scope_text(scope) + '\n' +
+                              to_hex(sha256_of(canonical));
+  const std::string secret = (scope.is_google ? "GOOG4" : "AWS4") + by.secret_key;
   sha256_digest key =
       hmac_sha256(std::as_bytes(std::span(secret)), std::string_view(date).substr(0, 8));
   key = hmac_sha256(key, scope.region);
   key = hmac_sha256(key, scope.service);
-  key = hmac_sha256(key, "aws4_request");
+  key = hmac_sha256(key, scope.is_google ? "goog4_request" : "aws4_request");
   return {to_hex(hmac_sha256(key, to_sign)), std::move(names)};
 }
 
@@ -235,16 +239,17 @@ ZARRPOINT_INLINE void sign_v4(http_request& request, std::string_view payload_ha
                               const aws_credentials& by, const signing_scope& scope) {
   const auto url = web_url::parse(request.url);
   if (!url) return;  // no transport takes it either
-  request.headers.push_back({"x-amz-date", compact_date(scope.now)});
-  if (scope.service == "s3")
-    request.headers.push_back({"x-amz-content-sha256", std::string(payload_hash)});
+  const std::string prefix = scope.is_google ? "x-goog-" : "x-amz-";
+  request.headers.push_back({prefix + "date", compact_date(scope.now)});
+  if (scope.service == "s3" || scope.is_google)
+    request.headers.push_back({prefix + "content-sha256", std::string(payload_hash)});
   if (!by.session_token.empty())
-    request.headers.push_back({"x-amz-security-token", by.session_token});
+    request.headers.push_back({prefix + "security-token", by.session_token});
   const auto [signature, names] =
       signature_v4({request.method, *url, request.headers, payload_hash}, by, scope);
-  request.headers.push_back({"Authorization", "AWS4-HMAC-SHA256 Credential=" + by.access_key + '/' +
-                                                  scope_text(scope) + ", SignedHeaders=" + names +
-                                                  ", Signature=" + signature});
+  request.headers.push_back({"Authorization", algorithm_of(scope) + " Credential=" + by.access_key +
+                                                  '/' + scope_text(scope) + ", SignedHeaders=" +
+                                                  names + ", Signature=" + signature});
 }
 
 ZARRPOINT_INLINE std::string presign_v4(std::string_view method, const web_url& of,

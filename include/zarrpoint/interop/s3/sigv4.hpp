@@ -36,7 +36,8 @@ namespace detail {
 struct signing_scope {
   std::string_view region;
   std::string_view service = "s3";
-  std::int64_t now = 0;  ///< seconds since 1970
+  std::int64_t now = 0;    ///< seconds since 1970
+  bool is_google = false;  ///< GOOG4-HMAC-SHA256, which has other words for the same
 };
 
 /// The query of a URL, names and values as they are, not encoded.
@@ -51,7 +52,8 @@ inline constexpr std::string_view unsigned_payload = "UNSIGNED-PAYLOAD";
 /// Adds the headers `x-amz-date`, `x-amz-security-token` and `Authorization` to a request. The path
 /// of its URL is encoded once and signed as it stands; its query is `canonical_query`.
 /// `payload_hash` is that of the body in hex, or `unsigned_payload`; for S3 it is sent as
-/// `x-amz-content-sha256`, too. All headers of the request are signed but `Accept-Encoding`.
+/// `x-amz-content-sha256`, too. Of Google, `x-amz-` is `x-goog-`. All headers of the request are
+/// signed but `Accept-Encoding`.
 void sign_v4(http_request& request, std::string_view payload_hash, const aws_credentials& by,
              const signing_scope& scope);
 

@@ -113,7 +113,11 @@ class curl_driver {
           easy, CURLOPT_HTTP_VERSION,
           static_cast<long>(how.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
       set(CURLOPT_USERAGENT, how.user_agent.c_str());
-      if (!how.proxy.empty()) set(CURLOPT_PROXY, how.proxy == "none" ? "" : how.proxy.c_str());
+      if (request->is_direct || how.proxy == "none") {
+        set(CURLOPT_PROXY, "");
+      } else if (!how.proxy.empty()) {
+        set(CURLOPT_PROXY, how.proxy.c_str());
+      }
       if (!how.ca_file.empty()) set(CURLOPT_CAINFO, how.ca_file.c_str());
       if (!how.ca_path.empty()) set(CURLOPT_CAPATH, how.ca_path.c_str());
       if (!how.client_certificate.empty()) set(CURLOPT_SSLCERT, how.client_certificate.c_str());

@@ -24,7 +24,9 @@ namespace zarrpoint { inline namespace v0 {
 class http_store::object final : public blob {
  public:
   object(std::shared_ptr<const state> shared, web_url at)
-      : shared_(std::move(shared)), at_(std::move(at)), name_(at_.shown()) {}
+      : shared_(std::move(shared)),
+        at_(std::move(at)),
+        name_(shared_->how.name.empty() ? at_.shown() : shared_->how.name) {}
 
   /// Asks for the first bytes. False when there is no such object.
   result<bool> look() {

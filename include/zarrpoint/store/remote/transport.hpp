@@ -53,6 +53,7 @@ struct http_request {
   std::size_t text_limit = std::size_t{64} << 10;  ///< of `http_response::text`, in bytes
   http_times times{};
   stop_token stop{};
+  bool is_direct = false;  ///< by no proxy: to a service of this machine, which gives it its keys
   /// Gets the time at which the transport began with it, after what it waited there. Null: nobody
   /// asks.
   std::chrono::steady_clock::time_point* began = nullptr;
