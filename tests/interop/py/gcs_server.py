@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server of Google Cloud Storage in memory that follows the published rules, for tests on loopback.
 
-It has the JSON interface for whoever has the token `TOKEN`, or for nobody in particular, and that of XML for HMAC keys,
+It has the JSON interface for requests with the token `TOKEN`, or with none, and that of XML for HMAC keys,
 whose signatures it checks by an implementation of its own, or for the token. Generations are conditions of puts and
 removals: 412 where they differ. Checksums of puts are compared.
 """

@@ -53,7 +53,7 @@ result<gcs_object> parse_gcs_object(std::string_view document);
 std::string_view crc32c_of_hashes(std::string_view header);
 
 /// A bucket of Google Cloud Storage: by its JSON interface with a bearer token, by that of XML with
-/// HMAC keys. Large objects go by that of XML in either case, whose parts are no objects.
+/// HMAC keys. Large objects go by that of XML in either case.
 class gcs_client final : public bucket_client {
  public:
   /// Errors: `invalid_argument` for a bucket or an endpoint that is none.
