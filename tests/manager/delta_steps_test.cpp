@@ -238,6 +238,40 @@ TEST_CASE("manager: no policy removes what a delta that is being saved stands on
   CHECK(base_of(manager, 7) == std::nullopt);
 }
 
+/// A store that does not give one document for as long as it is told.
+struct silent_store : memory_store {
+  result<std::unique_ptr<blob>> open(const store_key& key) const {
+    if (*is_silent && key.str() == "step_00000006/zarr.json")
+      return error{errc::io, "the disk does not answer"};
+    return memory_store::open(key);
+  }
+  std::shared_ptr<bool> is_silent = std::make_shared<bool>(false);
+};
+
+TEST_CASE("manager: what may stand on a step, and cannot be looked at, keeps it") {
+  const silent_store place;
+  {
+    auto manager = open_at(location(any_store(place)));
+    for (const std::int64_t step : {5, 6, 10}) save(manager, step);
+    manager.close().value();
+  }
+  *place.is_silent = true;
+  auto manager = open_at(location(any_store(place)), every_fifth(keep_policy::newest(1)));
+  CHECK(manager.steps() == list{5, 10});
+  CHECK(manager.prune().value().empty());
+  const auto shown = manager.dry_run();
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].stays);
+  CHECK(shown[0].why == "step 6 cannot be looked at, and may stand on it");
+  CHECK(manager.remove(5, true).failure().code == errc::invalid_argument);
+  const words w = words_of(1);
+  CHECK(manager.save(5, {{"w", w}}).failure().code == errc::unavailable);
+  *place.is_silent = false;
+  manager.refresh().value();
+  CHECK(has_step(manager.restore(6), 6));
+  CHECK(manager.prune().value().size() == 2);
+}
+
 TEST_CASE("manager: a base of another kind is done without") {
   const test::temp_directory folder;
   const std::string run = folder / "run";
