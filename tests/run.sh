@@ -265,8 +265,10 @@ reshard() {
     ZARRPOINT_TEST_LONG=1 build/dev/tests/distributed_tests --test-case='reshard: random pairs*' --no-skip
 }
 parallel() { one_at_a_time env PRESET=dev bash examples/parallel/run.sh; }
-# A bucket of a real server of S3, which Debian's packages have.
+# Servers of others on loopback, from Debian's packages: nginx with TLS, a bucket of a real server of S3.
 remote() {
+  need_packages libcurl4-openssl-dev nginx-light openssl && of_dev docs_remote_curl &&
+    "$python" tests/remote/tls_check.py build/dev/examples/docs_remote_curl build/tls || return 1
   one_at_a_time env PRESET=dev bash examples/remote/run.sh || [ $? -eq 77 ] # it says that it was skipped
 }
 cuda() { need_packages "${clang[@]}" && bash tests/cuda/run.sh; }

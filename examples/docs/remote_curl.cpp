@@ -11,15 +11,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace zp = zarrpoint;
 
-// With the token of a service, and a certificate of the house.
-struct hub_access {
-  static zp::curl_transport transport() {
-    static const zp::curl_transport shared({.ca_file = "/etc/ssl/certs/house.pem"});
-    return shared;
-  }
+// The token of Hugging Face's hub, which goes to the hub alone.
+struct hub_access : zp::curl_access {
   static zp::http_store_options options() {
     const char* token = std::getenv("HF_TOKEN");
     if (token == nullptr) return {};
@@ -29,8 +26,29 @@ struct hub_access {
 using hub_scheme = zp::https_scheme_by<hub_access>;
 static_assert(zp::store_scheme<hub_scheme>);
 
+// What differs from how libcurl connects by itself.
+struct house_access {
+  static zp::curl_transport transport() {
+    static const zp::curl_transport shared(
+        {.proxy = "http://proxy.house:3128", .ca_file = "/etc/ssl/certs/house.pem"});
+    return shared;
+  }
+};
+static_assert(zp::store_scheme<zp::https_scheme_by<house_access>>);
+
+// A list of the tensors in the hub, with the token of the environment.
+int from_hub(const std::string& url) {
+  const auto stores = zp::all_formats<hub_scheme>();
+  const auto model = zp::open(url, {.stores = stores}).value();
+  for (const std::string& name : model.names()) std::printf("%s\n", name.c_str());
+  return 0;
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return std::puts("remote_curl URL [URL of a directory [folder of a cache]]"), 0;
+  const char* named = std::getenv("HF_ENDPOINT");
+  const std::string hub = named == nullptr ? "https://huggingface.co" : named;
+  if (std::string_view(argv[1]).starts_with(hub + "/")) return from_hub(argv[1]);
   const auto stores = zp::all_formats<zp::http_scheme, zp::https_scheme>();
   const auto model = zp::open(argv[1], {.stores = stores}).value();
   for (const std::string& name : model.names()) std::printf("%s\n", name.c_str());

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -21,7 +22,8 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// How libcurl connects. What is empty is libcurl's own choice, such as the proxies that the
-/// environment names (`https_proxy`, `no_proxy`) and the certificates of the system.
+/// environment names (`https_proxy`, `no_proxy`) and the certificates of the system. Certificates
+/// in their place are named by `CURL_CA_BUNDLE`, `SSL_CERT_DIR` or `SSL_CERT_FILE`, too.
 struct curl_options {
   unsigned transfers = 64;  ///< under way at once; others wait. As many connections are kept.
   bool http2 = true;        ///< over TLS, where the server offers it
@@ -36,10 +38,22 @@ struct curl_options {
 
 namespace detail {
 
+/// Those that the environment names, as curl's own command takes them and in its order.
+inline curl_options with_certificates(curl_options how) {
+  const auto take = [&how](std::string& to, const char* name) {
+    const char* const value = std::getenv(name);
+    if (how.ca_file.empty() && how.ca_path.empty() && value != nullptr) to = value;
+  };
+  take(how.ca_file, "CURL_CA_BUNDLE");
+  take(how.ca_path, "SSL_CERT_DIR");
+  take(how.ca_file, "SSL_CERT_FILE");
+  return how;
+}
+
 /// The transfers of one transport, and the one thread that drives them.
 class curl_driver {
  public:
-  explicit curl_driver(curl_options how) : how_(std::move(how)) {
+  explicit curl_driver(curl_options how) : how_(with_certificates(std::move(how))) {
     // Once a process, and never undone: others may use libcurl, too. It takes what was done before.
     static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     if (is_ready) multi_ = curl_multi_init();
@@ -188,7 +202,13 @@ class curl_driver {
       if (code == CURLE_OK) return receiver.finish();
       // What is said of a proxy may have the credentials of its URL.
       const bool is_shown = text[0] != 0 && std::string_view(text).find('@') == std::string::npos;
-      const std::string why = printable(is_shown ? text : curl_easy_strerror(code), 200);
+      std::string why = printable(is_shown ? text : curl_easy_strerror(code), 200);
+      // Not of a wrong name, or of one that is too old.
+      if (code == CURLE_PEER_FAILED_VERIFICATION &&
+          (why.find("issuer") != why.npos || why.find("self") != why.npos))
+        why +=
+            ": no authority that is trusted has signed it; curl_options::ca_file or the "
+            "variable CURL_CA_BUNDLE names a PEM file with the authority's certificate";
       // A transfer that the receiver ended tells why by itself.
       if (receiver.has_head() || code == CURLE_WRITE_ERROR) return receiver.finish(why);
       return error{code_of(code), why};
