@@ -27,7 +27,7 @@ TEST_CASE("neighbours are read at a time, once, and what is asked for again stil
   store.set("a", data);
   const std::size_t base = 100000;
   std::vector<detail::byte_range> ranges;
-  for (std::size_t i = 0; i < 50; ++i) ranges.push_back({base + 1000 * (49 - i), 900});
+  for (std::size_t i = 0; i < 50; ++i) ranges.push_back({base + 1000 * i, 900});
   ranges.push_back({2000000, 10});  // far from all others
   detail::coalescing_blob blob(store.open(key_of("a")).value(), ranges, default_resource());
   CHECK(blob.runs() == 2);
@@ -39,7 +39,7 @@ TEST_CASE("neighbours are read at a time, once, and what is asked for again stil
     CHECK(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(size),
                      data.begin() + static_cast<std::ptrdiff_t>(offset)));
   };
-  for (const auto& one : ranges) check(one.offset, one.size);
+  for (std::size_t i = ranges.size(); i-- > 0;) check(ranges[i].offset, ranges[i].size);
   CHECK(store->reads == 2);
   check(ranges[3].offset, ranges[3].size);
   check(0, 1000);
@@ -72,6 +72,34 @@ TEST_CASE("an array of many small inner chunks takes few reads") {
   CHECK(elements_of(made.read(box::whole({64, 64})).value().view()) ==
         elements_of(view_of(data, {64, 64})));
   CHECK(store->reads == 2);  // the index, and all 256 inner chunks
+}
+
+TEST_CASE("a store says how large its requests are to be, and gets no more than is wanted") {
+  recording_store store;
+  const index_t n = 32 << 10;  // a row of 256 KiB
+  auto metadata = sharded_metadata(raw_metadata(dtype_kind::float64, {64, n}, {64, n}), {1, n});
+  const array made = array::create(store, key_of("a"), metadata).value();
+  std::vector<double> data(static_cast<std::size_t>(64 * n));
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i);
+  made.write(box::whole({64, n}), view_of(data, {64, n})).value();
+  const auto reads_of = [&](const box& part, const limits& within) {
+    context how;
+    how.limit = within;
+    const array opened = array::open(store, key_of("a"), how).value();
+    store->reads = store->bytes_read = 0;
+    const tensor loaded = opened.read(part).value();
+    const double* const first = reinterpret_cast<const double*>(loaded.view().data);
+    CHECK(std::equal(first, first + loaded.size(), data.begin() + part.offset[0] * n));
+    return store->reads.load();
+  };
+  CHECK(reads_of(box::whole({64, n}), {}) == 1 + 64);  // the index, and each inner chunk
+  store->request_bytes = 8 << 20;
+  CHECK(reads_of(box::whole({64, n}), {}) == 1 + 4);  // a 64th of the bytes in flight: 4 MiB
+  CHECK(reads_of(box::whole({64, n}), {.bytes_in_flight = std::size_t{1} << 30}) == 1 + 2);
+  CHECK(reads_of(box::whole({64, n}), {.bytes_in_flight = std::size_t{64} << 20}) == 1 + 64);
+  CHECK(reads_of(box::whole({64, n}), {.memory = std::size_t{48} << 20}) == 1 + 64);
+  CHECK(reads_of(box({3, 0}, {20, n}), {}) == 1 + 2);
+  CHECK(store->bytes_read < (20 * 256 + 4) << 10);
 }
 
 }}  // namespace coalescing_blob_test

@@ -186,7 +186,7 @@ TEST_CASE("remote: what cannot be opened") {
 }
 
 TEST_CASE("remote: threads that wait for servers are many, whatever the processors") {
-  CHECK(remote_executor().concurrency() == 32);
+  CHECK(remote_executor().concurrency() == 64);
   CHECK(&remote_executor() == &remote_executor());
 }
 

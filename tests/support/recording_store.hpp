@@ -35,6 +35,7 @@ class recording_store {
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
     int descriptor = -1;                   ///< that objects have
+    std::size_t request_bytes = 0;         ///< that they want
     std::vector<const std::byte*> kept{};  ///< what was said to stay where it is
     std::atomic<int> writers{0};           ///< that there are now
     std::function<std::optional<zp::blob_version>(const std::string& name)> version{};
@@ -100,6 +101,7 @@ class recording_store {
       return zp::mapping(*value_, value_);
     }
     int descriptor() const noexcept override { return state_->descriptor; }
+    std::size_t request_bytes() const noexcept override { return state_->request_bytes; }
     std::string name() const override { return name_; }
     std::optional<zp::blob_version> version() const noexcept override {
       return state_->version ? state_->version(name_) : std::nullopt;

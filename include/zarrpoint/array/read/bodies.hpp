@@ -123,19 +123,14 @@ ZARRPOINT_INLINE array_scratch::~array_scratch() {
 // ------------------------------------------------------------------------------- stored_object.hpp
 
 ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> base,
-                                                  std::vector<byte_range> ranges,
-                                                  memory_resource& from)
+                                                  std::span<const byte_range> ranges,
+                                                  memory_resource& from, std::size_t most)
     : base_(std::move(base)), resource_(from) {
-  std::vector<numbered_place> order;
-  order.reserve(ranges.size());
-  for (const byte_range& one : ranges) order.push_back({one.offset, order.size()});
-  sort_numbers(order);
-  for (const numbered_place& next : order) {
-    const byte_range& one = ranges[next.place];
+  for (const byte_range& one : ranges) {
     if (!runs_.empty()) {
       run& last = *runs_.back();
       const std::uint64_t end = last.offset + last.size;
-      if (one.offset <= end + max_gap && one.offset + one.size <= last.offset + max_run) {
+      if (one.offset <= end + max_gap && one.offset + one.size <= last.offset + most) {
         last.size = std::max(end, one.offset + one.size) - last.offset;
         ++last.wanted;
         continue;
@@ -150,20 +145,22 @@ ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> ba
 
 ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
                                                     mutable_bytes into) const {
-  run* const found = find(offset, into.size());
-  if (found == nullptr) return base_->read(offset, into);
-  const std::lock_guard lock(found->mutex);
-  if (found->memory.empty()) {
+  if (run* const found = find(offset, into.size())) {
+    const std::lock_guard lock(found->mutex);
     // One alone goes straight to its place, and so does what is asked for a second time.
-    if (found->wanted <= 1) return base_->read(offset, into);
-    result<buffer> made = buffer::allocate(static_cast<std::size_t>(found->size), resource_);
-    if (!made) return base_->read(offset, into);
-    ZARRPOINT_CHECK(base_->read(found->offset, made->bytes()));
-    found->memory = *std::move(made);
+    if (found->memory.empty() && found->wanted > 1) {
+      if (auto made = buffer::allocate(static_cast<std::size_t>(found->size), resource_)) {
+        ZARRPOINT_CHECK(base_->read(found->offset, made->bytes()));
+        found->memory = *std::move(made);
+      }
+    }
+    if (!found->memory.empty()) {
+      std::copy_n(found->memory.data() + (offset - found->offset), into.size(), into.data());
+      if (--found->wanted == 0) found->memory = {};
+      return {};
+    }
   }
-  std::copy_n(found->memory.data() + (offset - found->offset), into.size(), into.data());
-  if (--found->wanted == 0) found->memory = {};
-  return {};
+  return base_->read(offset, into);
 }
 
 ZARRPOINT_INLINE coalescing_blob::run* coalescing_blob::find(std::uint64_t offset,
@@ -371,26 +368,26 @@ ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
 }
 
 ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_object& shard) const {
-  constexpr std::uint64_t small = 64 * 1024;
   if (shard.index == nullptr) return;
   // A run is kept while other inner chunks wait for memory: a small budget has none for that.
-  if (pool_->budget().limit() / 64 < coalescing_blob::max_run) return;
+  constexpr std::size_t usual = coalescing_blob::usual_run;
+  if (pool_->budget().limit() / 64 < usual) return;
+  const std::size_t wanted = std::min(shard.bytes->request_bytes(), pool_->limiter().limit() / 64);
+  const std::size_t most = std::max(wanted, usual);
   std::vector<byte_range> ranges;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < item.object_items; ++i) {
     const shard_entry entry = shard.entry(of_.layout.slot(plan_.at(item.object_first + i).inner));
     if (entry.absent()) continue;
+    // Out of order, what was read for one may wait for long for the others that it was read for.
+    if (!ranges.empty() && entry.offset < ranges.back().offset) return;
     bytes += entry.size;
     ranges.push_back({entry.offset, entry.size});
   }
+  const std::size_t small = most > usual ? most / 2 : usual / 16;
   if (ranges.size() < 2 || bytes / ranges.size() > small) return;
-  // Out of order, what was read for one may wait for long for the others that it was read for.
-  const bool in_order =
-      std::is_sorted(ranges.begin(), ranges.end(),
-                     [](const byte_range& a, const byte_range& b) { return a.offset < b.offset; });
-  if (!in_order) return;
-  shard.bytes = detail::make_counted<coalescing_blob>(std::move(shard.bytes), std::move(ranges),
-                                                      pool_->resource());
+  shard.bytes = detail::make_counted<coalescing_blob>(std::move(shard.bytes), ranges,
+                                                      pool_->resource(), most);
 }
 
 ZARRPOINT_INLINE result<void> read_operation::plan_within() {

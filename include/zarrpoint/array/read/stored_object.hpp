@@ -64,11 +64,12 @@ class coalescing_blob final : public blob {
  public:
   /// Ranges with less than this between them are joined: reading it costs less than another call.
   static constexpr std::uint64_t max_gap = 16 * 1024;
-  /// The most bytes that ranges are joined to.
-  static constexpr std::uint64_t max_run = 1024 * 1024;
+  /// The most bytes that ranges are joined to where a store does not want more.
+  static constexpr std::size_t usual_run = 1024 * 1024;
 
-  coalescing_blob(std::shared_ptr<const blob> base, std::vector<byte_range> ranges,
-                  memory_resource& from);
+  /// `ranges` lie in the order of their offsets; `most` is the most bytes that they are joined to.
+  coalescing_blob(std::shared_ptr<const blob> base, std::span<const byte_range> ranges,
+                  memory_resource& from, std::size_t most = usual_run);
 
   std::uint64_t size() const noexcept override { return base_->size(); }
   std::string name() const override { return base_->name(); }

@@ -74,6 +74,10 @@ class blob {
   /// where there is none. Open for reading as long as the blob lives, which keeps it.
   virtual int descriptor() const noexcept { return -1; }
 
+  /// How many bytes a request should have where as many are wanted side by side: of a server, for
+  /// which each request is a wait. 0: reads may be as small as they are.
+  virtual std::size_t request_bytes() const noexcept { return 0; }
+
   /// The version of the object that was opened: of one key, all that have the same have the same
   /// bytes. Nothing where the store cannot tell, or cannot yet; then nothing is kept of the object
   /// from one read to the next.

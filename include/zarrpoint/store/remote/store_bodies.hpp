@@ -49,6 +49,7 @@ class http_store::object final : public blob {
   }
 
   std::uint64_t size() const noexcept override { return object_.size; }
+  std::size_t request_bytes() const noexcept override { return largest_part; }
   std::string name() const override { return name_; }
 
   std::optional<blob_version> version() const noexcept override {
@@ -321,7 +322,7 @@ ZARRPOINT_INLINE std::string http_store::describe(const store_key& key) const {
 // --------------------------------------------------------------------------------- web_schemes.hpp
 
 ZARRPOINT_INLINE const any_executor& remote_executor() {
-  static const thread_pool pool(32);
+  static const thread_pool pool(64);
   static const any_executor handle = pool.executor();
   return handle;
 }

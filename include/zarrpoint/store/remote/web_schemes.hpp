@@ -9,7 +9,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Threads that wait for servers, 32 of them, for all of the process: what loads from stores over a
+/// Threads that wait for servers, 64 of them, for all of the process: what loads from stores over a
 /// network run on, so that so many requests are under way. They start at the first call.
 const any_executor& remote_executor();
 

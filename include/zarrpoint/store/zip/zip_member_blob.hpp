@@ -51,6 +51,7 @@ class zip_member_blob : public blob {
       : archive_(std::move(archive)), member_(member), begin_(begin) {}
 
   std::uint64_t size() const noexcept override { return member_.size; }
+  std::size_t request_bytes() const noexcept override { return archive_->file().request_bytes(); }
   std::string name() const override { return archive_->file().name() + ":" + member_.name; }
 
  protected:
