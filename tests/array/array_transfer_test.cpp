@@ -117,8 +117,8 @@ TEST_CASE("progress is told in decoded bytes, to the context's callback or to a 
 
   phases.clear();
   std::uint64_t metered = 0;
-  progress_meter meter([&](const progress_event& event) { metered = event.bytes_done; }, "both",
-                       100);
+  const progress_callback told = [&](const progress_event& event) { metered = event.bytes_done; };
+  progress_meter meter(&told, "both", 100);
   w.write(box::whole({4, 4}), as_const(view_of(data, {4, 4})), write_options{.meter = &meter})
       .value();
   w.read(box{{0, 0}, {1, 3}}, read_options{.meter = &meter}).value();

@@ -5,6 +5,7 @@
 
 #include <zarrpoint/load_report.hpp>
 #include <zarrpoint/safetensors.hpp>
+#include <zarrpoint/trace.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
@@ -13,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -174,6 +176,37 @@ TEST_CASE("the guide: in the background") {
   auto ckpt = zp::open(path).value();
   CHECK(ckpt.load<std::vector<float>>("w").value() == w);
   CHECK(ckpt.load<int>("step").value() == 3);
+}
+
+struct phase_times final : zp::phase_observer {
+  void begin(const zp::phase_event&) noexcept override { running.fetch_add(1); }
+  void end(const zp::phase_event& done) noexcept override {
+    running.fetch_sub(1);
+    if (done.what == zp::phase::write) written.fetch_add(done.bytes);
+  }
+  std::atomic<int> running{0};
+  std::atomic<std::uint64_t> written{0};
+};
+
+TEST_CASE("the guide: what happens when") {
+  const test::temp_directory dir;
+  const std::string path = dir / "model.zarr";
+  const std::vector<float> w = numbers(6);
+
+  auto trace = zp::trace_file::create(dir / "trace.json").value();
+  zp::context how = zp::default_context();
+  how.observer = trace.get();
+  zp::save(path, {{"w", w}}, {}, how).value();
+  auto again = zp::open(path, how).value().load<std::vector<float>>("w").value();
+  trace->close().value();
+
+  CHECK(again == w);
+  CHECK(test::read_file(dir / "trace.json").find("\"commit\"") != std::string::npos);
+  phase_times times;
+  how.observer = &times;
+  const auto report = zp::save(path, {{"w", w}}, {}, how).value();
+  CHECK(times.running == 0);
+  CHECK(times.written == report.stored_bytes);
 }
 
 TEST_CASE("the guide: errors") {

@@ -61,6 +61,7 @@ CONFINED = [
     (r"dlfcn\.h", {"cuda/runtime/current_device.hpp", "interop/cufile.hpp"}),
     (r"cuda.*\.h", {"cuda/"}),
     (r"mpi\.h", {"interop/mpi.hpp"}),
+    (r"nvtx3/.*", {"interop/nvtx.hpp"}),
     (r"(ATen|c10|torch)/.*", {"interop/tensors/libtorch.hpp"}),
     (r"(.*/)?onnxruntime_.*", {"interop/tensors/onnxruntime.hpp"}),
 ]

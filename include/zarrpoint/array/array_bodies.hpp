@@ -271,10 +271,12 @@ ZARRPOINT_INLINE result<void> sparse_read::read_run(const run_of_objects& run) {
 ZARRPOINT_INLINE result<void> sparse_read::fill_run(const run_of_objects& run) {
   return for_each_box(run, [&](const box& part) -> result<void> {
     const mutable_host_view to = subview(into_, part);
+    const std::uint64_t bytes = byte_count(part.shape, memory_size(of_.metadata.type)).value_or(0);
+    const phase_scope placed(meter_->observer(), phase::place, of_.key.str(), bytes);
     read_operation operation(of_, how_, to, options_);
     operation.count_in(account_);
     ZARRPOINT_CHECK(operation.fill());
-    meter_->add(of_.key.str(), byte_count(part.shape, memory_size(of_.metadata.type)).value_or(0));
+    meter_->add(of_.key.str(), bytes);
     return {};
   });
 }
@@ -591,8 +593,8 @@ ZARRPOINT_INLINE result<void> array::read(const selection& part, const mutable_h
         detail::check_transfer(*state_, part, into.spec(), options.cast), *state_));
     const context& how = options.how != nullptr ? *options.how : state_->how;
     const read_options checked = with_digests(options);
-    progress_meter own(options.meter ? progress_callback() : how.progress, "read",
-                       detail::transfer_bytes(*state_, part.shape));
+    progress_meter own(options.meter ? nullptr : &how.progress, "read",
+                       detail::transfer_bytes(*state_, part.shape), how.observer);
     progress_meter& meter = options.meter != nullptr ? *options.meter : own;
     if (detail::sparse_read::suits(*state_, part, checked))
       return detail::at_array(detail::sparse_read(*state_, how, into, checked).run(part, meter),
@@ -634,8 +636,8 @@ result<void> write_to(const array_state& of, const selection& part, Source& from
     return error{errc::unsupported,
                  "this array can only be read: this build does not know one of its codecs"};
   const context& how = options.how != nullptr ? *options.how : of.how;
-  progress_meter own(options.meter ? progress_callback() : how.progress, "write",
-                     transfer_bytes(of, part.shape));
+  progress_meter own(options.meter ? nullptr : &how.progress, "write",
+                     transfer_bytes(of, part.shape), how.observer);
   progress_meter& meter = options.meter != nullptr ? *options.meter : own;
   if (!of.metadata.edges.empty())
     return rectilinear_array(of, how, part).write(from, options, meter);

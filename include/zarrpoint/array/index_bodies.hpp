@@ -121,10 +121,17 @@ ZARRPOINT_INLINE result<tensor> read_scratch(const array& of, const box& part,
   return std::move(out);
 }
 
+/// One whose parts no progress is told of.
+inline context unseen_worker(const context& how) {
+  context out = of_one_worker(how);
+  out.progress = {};
+  return out;
+}
+
 ZARRPOINT_INLINE result<void> gather(const array& of, const std::vector<axis_index>& indices,
                                      const mutable_host_view& into, const read_options& options) {
   const context& how = *options.how;
-  const context alone = of_one_worker(how);
+  const context alone = unseen_worker(how);
   scratch_account planned(*alone.scratch);
   ZARRPOINT_CHECK(charge_plan(indices, planned));
   ZARRPOINT_TRY(plan, gather_plan::make(of, indices, false));
@@ -162,7 +169,7 @@ ZARRPOINT_INLINE result<void> gather(const array& of, const std::vector<axis_ind
 ZARRPOINT_INLINE result<void> scatter(const array& to, const std::vector<axis_index>& indices,
                                       const host_view& from, const write_options& options) {
   const context& how = *options.how;
-  const context alone = of_one_worker(how);
+  const context alone = unseen_worker(how);
   scratch_account planned(*alone.scratch);
   ZARRPOINT_CHECK(charge_plan(indices, planned));
   // Each stored object is one group, since it must have one writer at a time.
@@ -391,7 +398,7 @@ ZARRPOINT_INLINE result<void> read_points(const array& of, std::span<const dims>
     groups.reserve(by_chunk.size());
     for (const auto& [chunk, members] : by_chunk) groups.push_back(&members);
     const context how = options.how != nullptr ? *options.how : of.default_context();
-    const context alone = detail::of_one_worker(how);
+    const context alone = detail::unseen_worker(how);
     shard_index_cache indexes(shard_index_cache::share_of(how.limit.memory));
     read_options each = options;
     each.how = &alone;

@@ -10,3 +10,4 @@
 #include <zarrpoint/interop/gguf/bodies.hpp>
 #include <zarrpoint/interop/hierarchy/bodies.hpp>
 #include <zarrpoint/interop/numpy/bodies.hpp>
+#include <zarrpoint/interop/trace/bodies.hpp>

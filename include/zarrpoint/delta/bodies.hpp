@@ -119,6 +119,7 @@ class difference_save {
     const array_state state(to_, key, std::move(metadata), std::move(layout), how_);
     of_ = &state;
     one_ = of_one_worker(how_);
+    one_->progress = {};
     ZARRPOINT_CHECK(open_result());
     ZARRPOINT_CHECK(write());
     is_kept_ = !changed_ && same_attributes;
@@ -445,7 +446,9 @@ result<save_report> publish_tree(const location& where, const save_options& opti
     ZARRPOINT_CHECK(check_replace(target, rule, own));
     if (!target.store.can_publish())
       return error{errc::unsupported, "this store cannot publish a tree in one step"};
-    ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite, .sync = options.sync}));
+    ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
+                                         .sync = options.sync,
+                                         .observer = how.observer}));
     std::vector<std::string> taken;
     ZARRPOINT_TRY(report, write(staged->store(), taken));
     ZARRPOINT_CHECK(check_still(target, rule));

@@ -9,6 +9,7 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/pending.hpp>
+#include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 
 #include <sched.h>
@@ -28,6 +29,25 @@
 #include <thread>
 
 namespace zarrpoint { inline namespace v0 {
+
+// ------------------------------------------------------------------------------ progress_meter.hpp
+
+ZARRPOINT_INLINE void detail::count_progress(progress_meter& of, std::string_view item,
+                                             std::uint64_t bytes) {
+  const std::lock_guard lock(of.mutex_);
+  const bool was_complete = of.done_ >= of.total_;
+  of.done_ += bytes;
+  const bool completes = of.done_ >= of.total_ && (!was_complete || !of.begun_);
+  const auto now = std::chrono::steady_clock::now();
+  if (of.begun_ && !completes &&
+      of.done_ - of.told_ < std::max<std::uint64_t>(of.total_ / 100, 1) &&
+      now - of.told_at_ < std::chrono::milliseconds(50))
+    return;
+  of.begun_ = true;
+  of.told_ = of.done_;
+  of.told_at_ = now;
+  (*of.callback_)({of.phase_, item, of.done_, of.total_});
+}
 
 // ------------------------------------------------------------------------------------ executor.hpp
 

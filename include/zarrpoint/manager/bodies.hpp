@@ -84,6 +84,8 @@ ZARRPOINT_INLINE result<void> leaf_copies::take(std::vector<leaf>& leaves, const
   ZARRPOINT_CHECK(parallel_for(how.executor, pieces.size(), [&](std::size_t i) -> result<void> {
     const piece& one = pieces[i];
     const mutable_host_view to = tensors_[one.tensor].mutable_view();
+    const std::size_t bytes = one.bytes != 0 ? one.bytes : byte_count(one.from.spec()).value_or(0);
+    const phase_scope stages(how.observer, phase::stage, leaves[copied[one.tensor]].name(), bytes);
     if (one.bytes == 0) {
       copy_elements(to, one.from);
     } else {
@@ -669,8 +671,9 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
   }
   if (options.copy) ZARRPOINT_CHECK(work->copies.take(joined, options.how));
   if (root.can_publish()) {
-    ZARRPOINT_TRY(tree, detail::stage({root, step_key},
-                                      {.overwrite = work->replaces, .sync = options.storage.sync}));
+    ZARRPOINT_TRY(tree, detail::stage({root, step_key}, {.overwrite = work->replaces,
+                                                         .sync = options.storage.sync,
+                                                         .observer = options.how.observer}));
     work->tree = std::move(tree);
     work->store = work->tree->store();
   } else {

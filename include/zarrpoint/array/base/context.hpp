@@ -58,6 +58,7 @@ struct context {
   limits limit{};
   stop_token stop{};
   progress_callback progress{};
+  phase_observer* observer = nullptr;   ///< told of each phase; outlives the operation
   memory_resource* resource = nullptr;  ///< null: `default_resource()`
   /// Scratch memory and codec states shared by all operations that use this context; null: each
   /// operation has its own, or what its array has kept. See `with_scratch`.

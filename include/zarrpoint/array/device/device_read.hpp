@@ -82,9 +82,9 @@ class device_read {
   /// the space, naming the chunks; `unsupported` for strings.
   result<typename Space::event> start(const selection& part) {
     ZARRPOINT_CHECK(named(check(part, from_.spec().shape)));
-    progress_meter own(options_.meter != nullptr ? progress_callback() : how_.progress, "read",
-                       byte_count(part.shape, stored_.size()).value_or(0));
-    progress_meter unseen(progress_callback(), "read", 0);
+    progress_meter own(options_.meter != nullptr ? nullptr : &how_.progress, "read",
+                       byte_count(part.shape, stored_.size()).value_or(0), how_.observer);
+    progress_meter unseen(nullptr, "read", 0);
     progress_meter* const callers = options_.meter;
     indexes_.clear();  // what was stored may have changed since
     if (callers == nullptr) options_.meter = &own;
@@ -262,10 +262,12 @@ class device_read {
     const box chunks{wanted.offset, wanted.shape};
     const box elements = planes_->place_of(chunks, part_).second;
     if (has_unshuffle_.load(std::memory_order_relaxed)) {
+      const std::uint64_t bytes = byte_count(elements.shape, stored_.size()).value_or(0);
+      const detail::phase_scope placed(options_.meter->observer(), phase::place, from_.key().str(),
+                                       bytes);
       result<bool> done = deliver_planes(chunks, elements);
       if (done && *done) {
-        options_.meter->add(from_.key().str(),
-                            byte_count(elements.shape, stored_.size()).value_or(0));
+        options_.meter->add(from_.key().str(), bytes);
         return {};
       }
       if (!done && done.failure().code != errc::unsupported) return std::move(done).failure();
@@ -287,7 +289,7 @@ class device_read {
 
   /// False when the device has no memory for it.
   result<bool> deliver_planes(const box& chunks, const box& elements) {
-    progress_meter unseen({}, "read", 0);
+    progress_meter unseen(nullptr, "read", 0);
     read_options options = options_;
     options.meter = &unseen;  // it would be told of what is past the edge, too
     const selection rows(planes_->rows_of(chunks));

@@ -156,6 +156,7 @@ inline array_scratch scratch_of_part(const array_state& of, const context& how, 
 }
 
 /// A context for what one worker does, among others that `how` runs; all share one scratch memory.
+/// Who reads or writes arrays by it, and counts apart, takes its progress away.
 context of_one_worker(const context& how);
 
 /// Operations on fewer bytes are done by the calling thread alone: waking another costs as much.

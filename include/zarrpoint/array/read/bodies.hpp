@@ -51,7 +51,6 @@ ZARRPOINT_INLINE std::shared_ptr<scratch_pool> scratch_of(const context& how) {
 ZARRPOINT_INLINE context of_one_worker(const context& how) {
   context out = how;
   out.executor = {};
-  out.progress = {};
   out.scratch = scratch_of(how);
   return out;
 }
@@ -323,10 +322,12 @@ ZARRPOINT_INLINE std::size_t read_operation::begin_again(std::size_t refused) {
 ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
   const plan_item item = plan_.at(i);
   const std::string key = of_.chunk_key(item.object);
+  const std::size_t bytes = item_bytes(item);
+  const phase_scope placed(meter_->observer(), phase::place, of_.key.str(), bytes);
   result<void> done = read_item_of(item, key);
   if (!done && of_.is_within) return done;  // the outer inner chunk names it
   if (!done) return std::move(done).at("chunk " + key);
-  meter_->add(of_.key.str(), item_bytes(item));
+  meter_->add(of_.key.str(), bytes);
   return {};
 }
 
@@ -412,7 +413,7 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_within(const source& from) {
   options.expected = nullptr;
   options.indexes = nullptr;               // they are of the shard that this is within
   options.missing = missing_chunks::fill;  // as when the whole of it is decoded
-  progress_meter silent({}, "read", 0);
+  progress_meter silent(nullptr, "read", 0);
   read_operation operation(inner, *alone_, from.to, options);
   return operation.run(from.item.within, silent);
 }
@@ -495,10 +496,16 @@ ZARRPOINT_INLINE result<void> read_operation::fetch(const source& from,
   if (from.to.type != chunk_spec_.type) return decode(from, scratch);
   if (chain.is_raw() && !from.digest) return fetch_raw(from, scratch);
   if (const auto target = chain.direct_target(from.to)) {
-    ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, *target));
+    ZARRPOINT_CHECK(read_stored(from, *target));
     return verify(*target, from.digest);
   }
   return decode(from, scratch);
+}
+
+ZARRPOINT_INLINE result<void> read_operation::read_stored(const source& from,
+                                                          mutable_bytes into) const {
+  const phase_scope reads = at(phase::read, into.size());
+  return from.bytes.read(from.entry.offset, into);
 }
 
 ZARRPOINT_INLINE result<void> read_operation::fetch_raw(source from, scratch_pool::lease& scratch) {
@@ -519,7 +526,7 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_raw(source from, scratch_poo
   ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(size, how_.stop));
   scratch.hold(std::move(in_flight));
   ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, size));
-  ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+  ZARRPOINT_CHECK(read_stored(from, stored));
   return place(as_const(dense_view(stored.data(), spec)), from);
 }
 
@@ -536,8 +543,9 @@ ZARRPOINT_INLINE result<void> read_operation::decode(const source& from,
   ZARRPOINT_TRY(in_flight, pool_->limiter().acquire(cost, how_.stop));
   scratch.hold(std::move(in_flight));
   ZARRPOINT_TRY(stored, scratch->scratch(stored_slot, from.entry.size));
-  ZARRPOINT_CHECK(from.bytes.read(from.entry.offset, stored));
+  ZARRPOINT_CHECK(read_stored(from, stored));
   ZARRPOINT_CHECK(verify(stored, from.digest));
+  const phase_scope decodes = at(phase::decode, stored.size());
   if (whole) return chain.decode(stored, from.to, *scratch);
   ZARRPOINT_TRY(decoded, scratch_tensor::make(chunk_spec_, *scratch, decoded_slot));
   ZARRPOINT_CHECK(chain.decode(stored, decoded.view(), *scratch));
@@ -563,11 +571,13 @@ ZARRPOINT_INLINE bool read_operation::is_worthwhile(const raw_rows& rows, std::s
   return step >= (step == rows.run_bytes ? long_run / 4 : 2 * long_run);
 }
 
-ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, const raw_rows& rows) {
+ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from,
+                                                         const raw_rows& rows) const {
   std::array<read_request, 64> batch;
   std::size_t used = 0;
   result<void> status;
   const auto flush = [&] {
+    const phase_scope reads = at(phase::read, used * rows.run_bytes);
     status = from.bytes.read(std::span<const read_request>(batch.data(), used));
     used = 0;
     return status.has_value();
@@ -583,7 +593,9 @@ ZARRPOINT_INLINE result<void> read_operation::fetch_rows(const source& from, con
 
 ZARRPOINT_INLINE result<void> read_operation::verify(bytes_view stored,
                                                      const std::uint32_t* digest) const {
-  if (digest == nullptr || payload_digest(of_.layout.chain(), stored) == *digest) return {};
+  if (digest == nullptr) return {};
+  const phase_scope verifies = at(phase::verify, stored.size());
+  if (payload_digest(of_.layout.chain(), stored) == *digest) return {};
   return error{errc::corrupt, "its " + std::to_string(stored.size()) +
                                   " stored bytes do not match their checksum"};
 }

@@ -90,6 +90,10 @@ class read_operation {
   result<void> read_inner(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
   result<void> read_entry(const plan_item& item, const opened& from, scratch_pool::lease& scratch);
   std::size_t item_bytes(const plan_item& item) const;
+  /// A phase of this array.
+  phase_scope at(phase what, std::size_t bytes) const {
+    return {how_.observer, what, of_.key.str(), bytes};
+  }
 
   // 1 plan
   /// Whether chunks may be read in pieces: uncompressed ones of which no digest is to be compared.
@@ -110,6 +114,8 @@ class read_operation {
 
   // 4 fetch, and what it takes of the steps behind it
   result<void> fetch(const source& from, scratch_pool::lease& scratch);
+  /// All of an entry.
+  result<void> read_stored(const source& from, mutable_bytes into) const;
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> fetch_within(const source& from);
   /// Uncompressed and not to be verified: rows that are long, far apart, or side by side in a file
@@ -117,7 +123,7 @@ class read_operation {
   result<void> fetch_raw(source from, scratch_pool::lease& scratch);
   /// Whether the runs are read for themselves: else a read of all `of_bytes` and a copy is faster.
   static bool is_worthwhile(const raw_rows& rows, std::size_t of_bytes, const blob& in);
-  static result<void> fetch_rows(const source& from, const raw_rows& rows);
+  result<void> fetch_rows(const source& from, const raw_rows& rows) const;
 
   // 5 verify
   result<void> verify(bytes_view stored, const std::uint32_t* digest) const;

@@ -378,9 +378,8 @@ ZARRPOINT_INLINE result<void> sharding_codec::decode(bytes_view stored,
           .at(inner_name(part));
     if (!knows_fill(into.type))
       return error{errc::unsupported, inner_name(part) +
-                                          " is not stored, so it is the fill value, but "
-                                          "the codecs before sharding_indexed cannot "
-                                          "be applied to the fill value"};
+                                          " is not stored, and codecs before sharding_indexed take "
+                                          "no fill value"};
     return detail::fill_within_budget(inner, fill_, scratch);
   });
 }

@@ -189,7 +189,11 @@ ZARRPOINT_INLINE result<bool> shard_writer::place(std::size_t position, encoded_
   if (ready.empty()) return false;
   moved_.notify_all();
   for (placed& one : ready) {
-    if (!one.chunk.absent) ZARRPOINT_CHECK(write_at(one));
+    if (!one.chunk.absent) {
+      const phase_scope writes(observer_, phase::write, of_.key.str(),
+                               one.gap + one.chunk.bytes.size());
+      ZARRPOINT_CHECK(write_at(one));
+    }
     one.chunk = {};  // its scratch memory is free for others
   }
   const std::lock_guard lock(mutex_);
@@ -206,6 +210,7 @@ ZARRPOINT_INLINE result<object_digest> shard_writer::finish(scratch_pool& pool) 
   const host_view words =
       dense_view(std::as_const(index_).words().data(), shard_.index_chain.chunk_spec());
   ZARRPOINT_TRY(stored, shard_.index_chain.encode(words, *scratch).at("shard index"));
+  const phase_scope writes(observer_, phase::write, of_.key.str(), stored.size());
   const bool at_end = shard_.location == index_location::end;
   if (extension_ != nullptr) {
     ZARRPOINT_TRY(end, checked_round_up(end_ + shard_.index_size, blob_extension::block));
@@ -546,7 +551,10 @@ ZARRPOINT_INLINE result<std::shared_ptr<shard_writer>> write_operation::make_wri
     const plan_item& item, const std::string& key) {
   ZARRPOINT_TRY(full_key, of_.key.child(key));
   ZARRPOINT_TRY(before, open_before(item, key));
-  return detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+  auto out =
+      detail::make_counted<shard_writer>(of_, full_key, std::move(before), options_.alignment);
+  out->tell(how_.observer);
+  return out;
 }
 
 ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i) {
@@ -560,10 +568,14 @@ ZARRPOINT_INLINE result<void> write_operation::write(std::size_t i,
   const plan_item item = plan_.at(i);
   result<void> done = of_.sharded() ? write_in_shard(i, item, claimed) : write_chunk(item, claimed);
   if (!done) return std::move(done).at("chunk " + of_.chunk_key(item.object));
+  if (const std::size_t bytes = bytes_of(item); bytes != 0) meter_->add(of_.key.str(), bytes);
+  return {};
+}
+
+ZARRPOINT_INLINE std::size_t write_operation::bytes_of(const plan_item& item) const {
   std::size_t bytes = memory_size(of_.metadata.type);
   for (const index_t extent : item.within.shape) bytes *= static_cast<std::size_t>(extent);
-  if (bytes != 0) meter_->add(of_.key.str(), bytes);
-  return {};
+  return bytes;
 }
 
 ZARRPOINT_INLINE bool write_operation::covers(const plan_item& item) const {
@@ -591,14 +603,22 @@ ZARRPOINT_INLINE std::size_t write_operation::cost(const plan_item& item) const 
 ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& item,
                                                                const read_ahead::item* claimed,
                                                                const stored_object* before) {
+  const auto encode_it = [&](const host_view& from) {
+    const phase_scope encodes(how_.observer, phase::encode, of_.key.str(), bytes_of(item));
+    return encoder_.encode(item, from, before);
+  };
   if (claimed == nullptr) {
     const host_view from = subview(*from_, item.destination());
-    ZARRPOINT_TRY(chunk, encoder_.encode(item, from, before));
+    ZARRPOINT_TRY(chunk, encode_it(from));
     chunk.bytes_stay = chunk.bytes.data() == from.data;
     return std::move(chunk);
   }
-  ZARRPOINT_TRY(from, reader_->elements(*claimed, item, pool_->resource()));
-  ZARRPOINT_TRY(chunk, encoder_.encode(item, from.view, before));
+  const auto stage_it = [&] {
+    const phase_scope stages(how_.observer, phase::stage, of_.key.str(), bytes_of(item));
+    return reader_->elements(*claimed, item, pool_->resource());
+  };
+  ZARRPOINT_TRY(from, stage_it());
+  ZARRPOINT_TRY(chunk, encode_it(from.view));
   if (from.holds(chunk.bytes)) chunk.kept = std::move(from.kept);
   return std::move(chunk);
 }
@@ -617,6 +637,7 @@ ZARRPOINT_INLINE result<void> write_operation::write_chunk(const plan_item& item
   if (chunk.absent) {
     ZARRPOINT_CHECK(of_.store.erase(full_key));
   } else {
+    const phase_scope writes(how_.observer, phase::write, of_.key.str(), chunk.bytes.size());
     ZARRPOINT_CHECK(of_.store.put(full_key, chunk.bytes));
     digest.size = chunk.bytes.size();
     digest.crc32c.push_back(chunk.digest);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/write/chunk_encoder.hpp>
+#include <zarrpoint/exec/progress.hpp>
 
 #include <condition_variable>
 #include <iterator>
@@ -27,6 +28,9 @@ class shard_writer {
  public:
   shard_writer(const array_state& of, store_key key, std::unique_ptr<stored_object> before,
                std::uint32_t alignment = 1);
+
+  /// Whom to tell of what is written; null: nobody.
+  void tell(phase_observer* observer) noexcept { observer_ = observer; }
 
   /// The shard that is replaced, when some of it is kept; else null.
   const stored_object* before() const noexcept { return before_.get(); }
@@ -78,6 +82,7 @@ class shard_writer {
   const shard_parts& shard_;
   const store_key key_;
   const std::unique_ptr<stored_object> before_;
+  phase_observer* observer_ = nullptr;
   std::uint32_t alignment_;     // of inner chunks
   std::uint64_t expected_ = 0;  // size of the shard, where it is known beforehand
 

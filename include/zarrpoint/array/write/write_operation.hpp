@@ -44,6 +44,8 @@ class write_operation {
 
   /// The scratch bytes of an inner chunk; one that is read alone takes some for that, too.
   std::size_t cost(const plan_item& item) const;
+  /// Of its elements that are written.
+  std::size_t bytes_of(const plan_item& item) const;
 
   /// Encodes an inner chunk. `claimed`: when its elements come from a source.
   result<encoded_chunk> encode(const plan_item& item, const read_ahead::item* claimed,

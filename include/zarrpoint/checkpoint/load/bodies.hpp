@@ -177,6 +177,8 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::open(const location& where, cons
 }
 
 ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, const context& how) {
+  const std::string name = where.name();
+  const detail::phase_scope plans(how.observer, phase::plan, name, 0);
   ZARRPOINT_TRY(place, detail::location_access::to_read(where, how.stores, how.limit.memory));
   const auto opened = [&]() -> result<checkpoint> {
     any_store store =
@@ -184,15 +186,14 @@ ZARRPOINT_INLINE result<checkpoint> checkpoint::look_at(const location& where, c
     auto contents = detail::read_contents(store, how);
     if (!contents && contents.failure().code == errc::not_found &&
         !detail::may_exist(place.store, place.key))
-      return error{errc::not_found, where.name() + " does not exist"};
-    if (!contents)
-      return detail::name_hierarchies(std::move(contents).failure(), store, where.name());
+      return error{errc::not_found, name + " does not exist"};
+    if (!contents) return detail::name_hierarchies(std::move(contents).failure(), store, name);
     contents->container = std::move(place.format);
     contents->executor = place.executor;
     return checkpoint(detail::make_counted<const detail::checkpoint_state>(
         where, std::move(store), how, *std::move(contents)));
   };
-  return opened().at("open " + where.name());
+  return opened().at("open " + name);
 }
 
 ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return state_->contents.id; }

@@ -301,7 +301,9 @@ ZARRPOINT_INLINE result<staged_leaves> stage_leaves(std::span<const leaf> leaves
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].host_accessible()) continue;
     const auto stage = [&]() -> result<void> {
-      ZARRPOINT_CHECK(leaves[i].spec());
+      ZARRPOINT_TRY(spec, leaves[i].spec());
+      const phase_scope stages(how.observer, phase::stage, leaves[i].name(),
+                               byte_count(spec).value_or(0));
       if (options.device_copy) {
         auto copied = leaves[i].source(source_options_of(how, true));
         if (copied) {

@@ -694,9 +694,11 @@ ZARRPOINT_INLINE result<leaf_record> write_leaf(const any_store& store, const pl
   if (planned.metadata().zarr_format == 2) {
     record.metadata = texts->document;
     record.attributes = planned.metadata().attributes;
+    const phase_scope commits(how.observer, phase::commit, value.name(), 0);
     ZARRPOINT_CHECK(put_array_document(store, key, record, 2));
   } else {
     ZARRPOINT_TRY(file, key.child("zarr.json"));
+    const phase_scope commits(how.observer, phase::commit, value.name(), texts->pretty.size());
     ZARRPOINT_CHECK(store.put(file, as_bytes(texts->pretty)));
   }
   ZARRPOINT_TRY(target, planned.form->array_at(store, std::move(key), how));
@@ -926,7 +928,7 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
   save_report report;
   report.id = document.id;
   report.warnings = plan.warnings;
-  progress_meter meter(how.progress, "save", plan.bytes);
+  progress_meter meter(&how.progress, "save", plan.bytes, how.observer);
   const write_options options_of_write{
       .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
 
@@ -955,6 +957,7 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
       std::all_of(plan.leaves.begin(), plan.leaves.end(),
                   [](const planned_leaf& leaf) { return is_core_array(leaf.metadata()); });
   const root_document root{document, plan.groups, options, how.limit.metadata_bytes, documents};
+  const phase_scope commits(how.observer, {phase::commit, "zarr.json", 0, plan.groups.size() + 1});
   ZARRPOINT_TRY(as_asked, put_hierarchy(store, root, all_core));
   if (!as_asked)
     report.warnings.emplace_back(
@@ -966,18 +969,24 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
 ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_set& leaves,
                                               const save_options& options, const context& how) {
   const auto start = std::chrono::steady_clock::now();
+  const std::string name = where.name();
   const auto run = [&]() -> result<save_report> {
-    ZARRPOINT_TRY(plan, plan_leaves(leaves, options));
+    const auto make_plan = [&] {
+      const phase_scope plans(how.observer, {phase::plan, name, 0, leaves.leaves.size()});
+      return plan_leaves(leaves, options);
+    };
+    ZARRPOINT_TRY(plan, make_plan());
     ZARRPOINT_TRY(target, detail::location_access::to_write(where, options.sync, how.stores));
     const any_store root = beneath(target);
     const auto own = holds_commit(root, how.limit).transform([](bool is) { return own_look{is}; });
-    const replace_rule rule{where.name(), options.overwrite, "a zarrpoint checkpoint",
+    const replace_rule rule{name, options.overwrite, "a zarrpoint checkpoint",
                             directory_kind::zarr};
     ZARRPOINT_CHECK(check_replace(target, rule, own));
     if (target.store.can_publish()) {
       ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
                                            .sync = options.sync,
-                                           .objects = 2 * plan.leaves.size()}));
+                                           .objects = 2 * plan.leaves.size(),
+                                           .observer = how.observer}));
       ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
       ZARRPOINT_CHECK(check_still(target, rule));
       std::optional<owned_paths> owned;
@@ -1000,7 +1009,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     return write_checkpoint(root, plan, options, how);
   };
   auto report = guarded(run);
-  if (!report) return std::move(report).failure().at("save " + where.name());
+  if (!report) return std::move(report).failure().at("save " + name);
   report->seconds = report->blocked_seconds = seconds_since(start);
   return report;
 }

@@ -486,8 +486,7 @@ ZARRPOINT_INLINE result<std::uint64_t> codec_chain::encoded_bound(const host_vie
     }
   }
   if (!is_seen && array_bytes().name() == "sharding_indexed")
-    return error{errc::unsupported,
-                 "strings with the codec reshape cannot be written to shards within shards"};
+    return error{errc::unsupported, "reshaped strings cannot be written to shards within shards"};
   ZARRPOINT_TRY(bytes, array_bytes().encoded_size(view).at(array_bytes().name()));
   for (const any_codec& one : byte_codecs_) bytes = one.if_bytes_to_bytes()->encoded_bound(bytes);
   return bytes;

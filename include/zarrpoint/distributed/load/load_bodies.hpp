@@ -463,7 +463,7 @@ class group_load_operation {
 
   result<void> read_alone() {
     std::atomic<std::uint64_t> bytes{0};
-    progress_meter meter(progress_, "load", bytes_);
+    progress_meter meter(&progress_, "load", bytes_);
     ZARRPOINT_CHECK(parallel_for(
         group_.how.executor, tensors_.size() + objects_.size(),
         [&](std::size_t i) -> result<void> {

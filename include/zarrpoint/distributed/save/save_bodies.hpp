@@ -167,7 +167,9 @@ ZARRPOINT_INLINE result<void> group_save_place::open() {
   if (how_.overwrite) replaced_ = beneath(target);
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
-    ZARRPOINT_TRY(staged, stage(target, how_));
+    publish_options how = how_;
+    how.observer = group_.how.observer;
+    ZARRPOINT_TRY(staged, stage(target, how));
     if (alone || !staged->staged_name().empty()) {
       tree_ = std::move(staged);
       store_ = tree_->store();
@@ -577,6 +579,7 @@ ZARRPOINT_INLINE result<void> collective_save::begin(bool copies) {
 }
 
 ZARRPOINT_INLINE result<void> collective_save::plan() {
+  const phase_scope plans(group_.how.observer, phase::plan, "save", 0);
   const any_communicator& ranks = group_.ranks;
   result<void> prepared = guarded([&] { return format_->prepare(); });
   const message mine = prepared ? digest_of_shared(format_->shared()) : message{};
@@ -672,6 +675,7 @@ ZARRPOINT_INLINE result<void> collective_save::plan_again() {
 }
 
 ZARRPOINT_INLINE result<void> collective_save::stage(bool copies) {
+  const phase_scope stages(group_.how.observer, phase::stage, "save", 0);
   const any_communicator& ranks = group_.ranks;
   std::vector<message> pieces(static_cast<std::size_t>(ranks.size()));
   message_budget counted(group_.how);
@@ -696,6 +700,7 @@ ZARRPOINT_INLINE result<message> collective_save::write() {
 }
 
 ZARRPOINT_INLINE result<void> collective_save::commit(result<message> receipt) {
+  const phase_scope commits(group_.how.observer, phase::commit, "save", 0);
   const any_communicator& ranks = group_.ranks;
   message_budget counted(group_.how);
   ZARRPOINT_CHECK(agree(ranks, receipt ? counted.count("the receipt", ranks.rank(), receipt->size())

@@ -127,7 +127,8 @@ result<digests_of_arrays> write_cells(const context& given, const shard_writes& 
     }
   }
   context how = given;
-  progress_meter meter(std::exchange(how.progress, {}), "save", bytes);
+  how.progress = {};  // of the whole, not of each cell
+  progress_meter meter(&given.progress, "save", bytes);
   digests_of_arrays out;
   std::mutex merging;
   const auto run = [&](std::size_t i) -> result<void> {

@@ -188,7 +188,7 @@ class item_writer {
         what_(what),
         sizes_(sizes),
         how_(how),
-        meter_(how.progress, "save",
+        meter_(&how.progress, "save",
                std::accumulate(what.items.begin(), what.items.end(), std::uint64_t{0},
                                [](std::uint64_t sum, const item_to_write& one) {
                                  return sum + one.layout.element_bytes();
@@ -233,7 +233,13 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
             from = scratch.data();
           }
           const bytes_view bytes(from, size);
-          crc = v0::detail::crc32(crc, bytes);
+          {
+            const v0::detail::phase_scope encodes(how_.observer, phase::encode,
+                                                  what_.sources[item.source].name, size);
+            crc = v0::detail::crc32(crc, bytes);
+          }
+          const v0::detail::phase_scope writes(how_.observer, phase::write,
+                                               what_.sources[item.source].name, size);
           ZARRPOINT_CHECK(to.write(first + offset, bytes));
           meter_.add(what_.sources[item.source].name, size);
           return {};

@@ -311,10 +311,15 @@ class bucket_store::staged final : public publication {
   result<void> commit() override {
     if (committed_)
       return error{errc::invalid_argument, current_name() + ": it is published already"};
+    const std::string name = place_name();
+    const detail::phase_scope commits(observer_, phase::commit, name, 0);
     return guarded([&] { return publish(); });
   }
 
   late_entries late() const override { return late_; }
+
+  /// Whom to tell of the commit; null: nobody.
+  void tell(phase_observer* observer) noexcept { observer_ = observer; }
 
  private:
   void choose(bool plain) const {
@@ -506,6 +511,7 @@ class bucket_store::staged final : public publication {
   mutable std::string tree_{};  ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::bucket_tree> objects_{};
   late_entries late_{};
+  phase_observer* observer_ = nullptr;
   bool committed_ = false;
 };
 
@@ -575,6 +581,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<publication>> bucket_store::stage(
                                         ": a checkpoint in a bucket is published at the URL that "
                                         "its store was opened with; open that of this key"};
   auto out = std::make_unique<staged>(state_, how.overwrite);
+  out->tell(how.observer);
   ZARRPOINT_CHECK(guarded([&] { return out->begin(); }));
   return std::unique_ptr<publication>(std::move(out));
 }

@@ -698,17 +698,20 @@ ZARRPOINT_INLINE result<save_report> save_as(const format& as, const save_reques
       };
       ZARRPOINT_CHECK(described().at("leaf " + v0::detail::in_quotes(each.name())));
     }
-    progress_meter meter(what.how.progress, "save", out.bytes);
+    progress_meter meter(&what.how.progress, "save", out.bytes);
     std::vector<detail::tensor_to_write> tensors;
     for (std::size_t i = 0; i < what.leaves.size(); ++i)
       tensors.push_back({out.leaves[i].name, out.leaves[i].stored,
                          [&, i, of = what.leaves[i]]() -> result<staged> {
                            if (what.how.stop.stop_requested())
                              return error{errc::cancelled, "stop was requested"};
+                           const v0::detail::phase_scope stages(what.how.observer, phase::stage,
+                                                                of.name(), out.leaves[i].bytes);
                            ZARRPOINT_TRY(elements, of.stage(v0::detail::resource_of(what.how)));
                            meter.add(of.name(), out.leaves[i].bytes);
                            return std::move(elements);
                          }});
+    const v0::detail::phase_scope writes(what.how.observer, phase::write, name, out.bytes);
     if (name.ends_with(".safetensors")) {
       ZARRPOINT_CHECK(detail::save_one_file(what, tensors, as.metadata));
     } else {

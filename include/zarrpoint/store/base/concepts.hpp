@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/exec/progress.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/base/owned_paths.hpp>
@@ -35,6 +36,7 @@ struct publish_options {
   /// Makes what writes synced data while others encode, `detail::write_threads::make`; null: nobody
   /// does. Stores that publish directories use it.
   detail::write_behind (*write_behind)() = nullptr;
+  phase_observer* observer = nullptr;  ///< told of syncs and of the commit; null: nobody is
 };
 
 class any_store;

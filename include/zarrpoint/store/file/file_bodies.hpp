@@ -528,11 +528,13 @@ ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
     unsynced_.store(true, std::memory_order_relaxed);
     return 0;
   }
+  const phase_scope syncs(observer_, phase::sync, name_, 0);
   return note(retry_interrupted([&] { return ::fdatasync(file); }) == 0 ? 0 : errno);
 }
 
 ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
   if (const int code = failed_.load(std::memory_order_relaxed); code != 0) return code;
+  const phase_scope syncs(observer_, phase::sync, name_, 0);
   if (unsynced_.load(std::memory_order_relaxed))
     return note(sync_file_system(fd()));  // directories included
   const std::lock_guard lock(mutex_);

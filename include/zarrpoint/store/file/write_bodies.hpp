@@ -989,6 +989,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<directory_publication>> directory_public
   unique_fd directory = out->make_tree();
   if (!directory) return system_error("create", out->name(), errno);
   out->tree_ = file_root::staged(std::move(directory), out->name(), how.sync);
+  out->tree_->tell(how.observer);
   out->tree_->expect(how.objects);
   if (how.sync && how.write_behind != nullptr) out->tree_->behind() = how.write_behind();
   return out;
@@ -1041,6 +1042,7 @@ ZARRPOINT_INLINE result<void> directory_publication::commit() {
     return error{errc::invalid_argument,
                  "publish " + name() + ": " +
                      (at_.empty() ? "it is published already" : "a file is still being written")};
+  const phase_scope commits(how_.observer, phase::commit, name_, 0);
   tree_->stop_keeping_directories();
   if (how_.sync) {
     if (const int code = tree_->sync_tree(); code != 0) return system_error("sync", name(), code);
