@@ -432,6 +432,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_whole_what_stands_
     if (made) {
       one.base.reset();
       one.bytes = made->stored_bytes;
+      for (std::string& said : made->warnings) warn(std::move(said));
     } else {
       one.fault = to_string(made.failure());
       warn("step " + std::to_string(one.step) + " is not whole: " + one.fault);
