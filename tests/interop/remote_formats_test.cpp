@@ -185,6 +185,29 @@ TEST_CASE("remote: what cannot be opened") {
   CHECK(shown.failure().message.find("secret") == std::string::npos);
 }
 
+TEST_CASE("remote: a zip file of many tensors is opened by its begin and its end") {
+  const test::temp_directory made;
+  const std::vector<float> values(4000, 1.5F);
+  std::vector<zp::leaf> leaves;
+  for (int i = 0; i < 300; ++i) leaves.emplace_back("w" + std::to_string(i), values);
+  zp::save(made / "many.zip", leaves).value();
+  serve(made / "many.zip", "/many.zip");
+  auto& sent = fake_access::server.state->requests;
+  sent.clear();
+  const auto opened = zp::open("http://h/many.zip", {.stores = zp::formats<scheme>()});
+  REQUIRE(opened.has_value());
+  CHECK(opened->size() == 300);
+  CHECK(sent.size() <= 3);
+  CHECK(opened->load<std::vector<float>>("w299").value() == values);
+  CHECK(opened->load<std::vector<float>>("w0").value() == values);
+  // With less memory less of the end is kept.
+  zp::context how{.stores = zp::formats<scheme>()};
+  how.limit.memory = std::size_t{4} << 20;
+  const auto frugal = zp::open("http://h/many.zip", how);
+  REQUIRE(frugal.has_value());
+  CHECK(frugal->load<std::vector<float>>("w7").value() == values);
+}
+
 TEST_CASE("remote: threads that wait for servers are many, whatever the processors") {
   CHECK(remote_executor().concurrency() == 64);
   CHECK(&remote_executor() == &remote_executor());

@@ -5,6 +5,7 @@
 #include <zarrpoint/core/base64.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
+#include <zarrpoint/core/make_owner.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/store/place.hpp>
@@ -360,11 +361,58 @@ ZARRPOINT_INLINE web_place cut_address(web_url at) {
   return out;
 }
 
+/// A file whose last bytes are read once, with the first of them that is asked for, and kept: of a
+/// zip file its directory, and the document that `save` puts before it.
+class file_with_tail final : public blob {
+ public:
+  file_with_tail(std::unique_ptr<blob> of, std::uint64_t most)
+      : of_(std::move(of)),
+        begin_(of_->size() - std::min({of_->size(), std::max(of_->size() / 16, least), most})) {}
+
+  std::uint64_t size() const noexcept override { return of_->size(); }
+  std::size_t request_bytes() const noexcept override { return of_->request_bytes(); }
+  std::string name() const override { return of_->name(); }
+  std::optional<blob_version> version() const noexcept override { return of_->version(); }
+
+  using blob::read;
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    if (offset < begin_) return of_->read(offset, into);
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    const std::lock_guard lock(mutex_);
+    if (tail_.empty()) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(size() - begin_));
+      ZARRPOINT_CHECK(of_->read(begin_, bytes));
+      tail_ = std::move(bytes);
+    }
+    std::copy_n(tail_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), into.size(),
+                into.begin());
+    return {};
+  }
+
+ protected:
+  result<void> read_vectored(std::span<const read_request> requests) const override {
+    const bool is_before =
+        std::all_of(requests.begin(), requests.end(),
+                    [&](const read_request& one) { return one.offset < begin_; });
+    return is_before ? of_->read(requests) : blob::read_vectored(requests);
+  }
+
+ private:
+  static constexpr std::uint64_t least = std::uint64_t{64} << 10;
+
+  std::unique_ptr<blob> of_;
+  std::uint64_t begin_;
+  mutable std::mutex mutex_{};
+  mutable std::vector<std::byte> tail_{};
+};
+
 ZARRPOINT_INLINE result<stored_place> web_zip(std::unique_ptr<blob> file, const std::string& rest,
                                               const place_use& use) {
   zip_store_options within;
   within.directory_bytes =
       std::min(within.directory_bytes, use.memory / 4 + (std::uint64_t{16} << 10));
+  const std::uint64_t most = std::min(use.memory / 16, std::uint64_t{8} << 20);
+  file = make_owned<blob, file_with_tail>(std::move(file), most);
   ZARRPOINT_TRY(archive, zip_store::open(std::move(file), within));
   auto root = rest.empty() ? zip_root(archive) : store_key::parse(rest);
   if (!root) return std::move(root).failure();
