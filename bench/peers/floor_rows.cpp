@@ -10,13 +10,17 @@
 #include "floor_frames.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace fs = std::filesystem;
@@ -100,6 +104,46 @@ double rewrite(const std::string& out) {
          times;
 }
 
+/// Stored bytes past the page cache, by so many direct reads at a time that the disk is never idle;
+/// nothing is decoded.
+double load_direct(const std::string& checkpoint) {
+  constexpr std::size_t piece = std::size_t{1} << 20, queue = 32;
+  const auto chunks = bench::chunks_of(checkpoint);
+  return bench::seconds_of([&] {
+    struct part {
+      int fd;
+      std::size_t at, size;
+      char* to;
+    };
+    std::vector<part> parts;
+    std::vector<memory> room;
+    for (const auto& [path, size] : chunks) {
+      const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+      require(fd >= 0, "open, direct");
+      room.push_back(bench::fresh(size + piece));
+      for (std::size_t at = 0; at < size; at += piece)
+        parts.push_back({fd, at, std::min(piece, size - at), room.back().data + at});
+    }
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> crew;
+    for (std::size_t i = 0; i < queue; ++i) {
+      crew.emplace_back([&] {
+        for (std::size_t at = next++; at < parts.size(); at = next++) {
+          const part& one = parts[at];
+          // Whole blocks, also of the last one.
+          const std::size_t blocks = (one.size + 4095) / 4096 * 4096;
+          require(::pread(one.fd, one.to, blocks, static_cast<off_t>(one.at)) ==
+                      static_cast<ssize_t>(one.size),
+                  "read, direct");
+        }
+      });
+    }
+    for (std::thread& each : crew) each.join();
+    for (const part& each : parts)
+      if (each.at == 0) ::close(each.fd);
+  });
+}
+
 /// The bytes of the elements of a raw checkpoint.
 std::size_t bytes_of(const std::string& checkpoint) {
   std::size_t out = 0;
@@ -135,6 +179,7 @@ double run(const std::string& task, const std::string& place, const std::string&
   const std::string kind = task.substr(0, cut);
   const std::string what = task.substr(cut + 1);
   if (kind == "load") return load(what, place);
+  if (kind == "cold") return load_direct(place + (what == "raw" ? "/zarrpoint.raw" : "/blosc"));
   if (kind == "save") return save(what, place, out);
   if (kind == "random") return random_chunks(place + "/" + task, what == "zstd");
   if (what == "zstd") return zstd_part(kind, place + "/parts_zstd");
