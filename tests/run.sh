@@ -66,7 +66,8 @@ layers() {
   "$python" tests/tools/check_layers.py --self-test && "$python" tests/tools/check_layers.py &&
     "$python" tests/tools/check_links.py --self-test && "$python" tests/tools/check_links.py &&
     "$python" tests/tools/check_english.py --self-test && "$python" tests/tools/check_english.py &&
-    "$python" tests/tools/check_scenarios.py
+    "$python" tests/tools/check_scenarios.py &&
+    "$python" tests/tools/check_tables.py --self-test && "$python" tests/tools/check_tables.py
 }
 
 # Without address randomisation where that is allowed: clang 16's sanitizers do not know the layouts

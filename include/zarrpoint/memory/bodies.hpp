@@ -350,9 +350,13 @@ ZARRPOINT_INLINE error detail::cannot_allocate(std::size_t bytes, const memory_r
                                                std::string_view what) {
   std::string text = "cannot allocate " + std::to_string(bytes) + " bytes";
   if (!what.empty()) text.append(" for ").append(what);
-  if (from.bytes_limit() != SIZE_MAX)
-    text += ": " + std::to_string(from.bytes_in_use()) + " of the " +
-            std::to_string(from.bytes_limit()) + " bytes of the budget are in use";
+  const std::size_t used = from.bytes_in_use();
+  const std::size_t limit = from.bytes_limit();
+  if (bytes <= limit - used)  // what has room in the budget was refused by what lies beneath it
+    text += ": the memory resource refused it";
+  else
+    text += ": " + std::to_string(used) + " of the " + std::to_string(limit) +
+            " bytes of the budget are in use";
   return {errc::resource_limit, std::move(text)};
 }
 
