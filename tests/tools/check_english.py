@@ -7,8 +7,8 @@
     check_english.py --self-test            shows that each rule catches its breach
     check_english.py --page FILE...         holds these pages to the rules of PAGES: for a page that is rewritten
 
-The head of a header, which is the comment before its namespace, has sentences of at most 30 words, too. Its tables and
-lists, which are indented, are left out.
+The comments of a header have sentences of at most 30 words, too. Their tables and lists, which are indented, are left
+out. In a sentence that begins with "Errors" each item, up to a semicolon, counts by itself.
 
 The golden files, which others wrote, are left out, and so is this file.
 
@@ -125,15 +125,16 @@ def long_sentences(text):
     """(line number, what is wrong) of each sentence that is too long."""
     for number, paragraph in paragraphs(text):
         for sentence in re.split(r"(?<=[.!?])[\"*)]* +(?=[A-Z`\"*(\d])", without_marks(paragraph)):
-            words = [word for word in sentence.split() if re.search(r"\w", word)]
+            items = sentence.split("; ") if sentence.startswith("Errors") else [sentence]
+            words = max(([word for word in item.split() if re.search(r"\w", word)] for item in items), key=len)
             if len(words) > MOST_WORDS:
                 yield number, f'a sentence of {len(words)} words, at most {MOST_WORDS}: "{" ".join(words[:6])} ..."'
 
 
-def head_of(text):
-    """The comment at the head of a header, on the lines where it stands; what is indented there is left out."""
-    head = text.split("\nnamespace zarrpoint")[0].split("\n")
-    return "\n".join(found[1] if (found := re.match(r"///? ?((?! ).*)", line)) else "" for line in head)
+def comments_of(text):
+    """The comments of a header, on the lines where they stand; what is indented in them is left out."""
+    lines = text.split("\n")
+    return "\n".join(found[1] if (found := re.match(r"\s*///?<? ?((?! ).*)", line)) else "" for line in lines)
 
 
 def check_pages(root, names):
@@ -155,7 +156,7 @@ def check(root, pages=PAGES + PROSE):
             name = path.relative_to(root).as_posix()
             if path.suffix in KINDS and path.is_file() and not name.startswith(LEFT_OUT):
                 if place == "include":
-                    for number, wrong in long_sentences(head_of(path.read_text(encoding="utf-8"))):
+                    for number, wrong in long_sentences(comments_of(path.read_text(encoding="utf-8"))):
                         errors.append(f"{name}:{number}: {wrong}")
                 for number, words, instead in breaches(path.read_text(encoding="utf-8")):
                     errors.append(f'{name}:{number}: "{words.strip()}": write {instead}')
@@ -212,9 +213,9 @@ def self_test():
             path.write_text(text, encoding="utf-8")
             if len(errors := check(Path(folder), ())) != 1:
                 failures.append(f"{text}: expected one error, got {errors}")
-    header = f"// One.\n#pragma once\n\n// {MANY}.\n//   - {MANY}\n\nnamespace zarrpoint {{\n// {MANY}.\n"
-    if [number for number, _ in long_sentences(head_of(header))] != [4]:
-        failures.append("the head of a header is not held to its rule, or more than that is")
+    header = f"// One.\n#pragma once\n\n// {MANY}.\n//   - {MANY}\n\nint a;  // {MANY}.\n  /// {MANY}.\n\n// Errors: {FEW[7:]}; {FEW}.\n"
+    if [number for number, _ in long_sentences(comments_of(header))] != [4, 8]:
+        failures.append("the comments of a header are not held to their rule, or more than those are")
     if [number for number, _, _ in breaches("a\n\nb be it\n")] != [3]:
         failures.append("the line is not told")
     return failures

@@ -22,9 +22,9 @@ enum class metadata_use : std::uint8_t {
 };
 
 /// One Zarr group, v2 or v3, in a store, and through it the hierarchy beneath. Paths are relative
-/// to it, such as `layers/0/w`. A cheap handle that holds no lock: what others change meanwhile is
-/// seen when it is asked for, but for the group's own attributes and consolidated metadata, which
-/// are those of when it was opened.
+/// to it, such as `layers/0/w`. A cheap handle that holds no lock. What others change meanwhile is
+/// seen when it is asked for. That is not so of the group's own attributes and consolidated
+/// metadata, which are those of when it was opened.
 ///
 /// Writing leaves consolidated metadata as they are: call `consolidate` when all is done.
 class group {

@@ -35,7 +35,7 @@ std::uint64_t most_edge_parts(const axis_edges& edges, const selection& part, st
 /// The chunks of an axis that hold elements of a selection, in order.
 std::vector<edge_part> edge_parts(const axis_edges& edges, const selection& part, std::size_t axis);
 
-/// An array on a rectilinear grid: each of its chunks is read and written as an array of its own,
+/// An array on a rectilinear grid. Each of its chunks is read and written as an array of its own,
 /// of one chunk, so that nothing else need know that chunks may differ in shape.
 class rectilinear_array {
  public:

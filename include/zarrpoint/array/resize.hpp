@@ -14,7 +14,7 @@ result<void> write_array_documents(const array& of);
 
 /// The same array with another shape, of the same rank: its metadata are replaced in one step.
 /// Elements that are new are the fill value. Chunks that are no longer within the array are erased
-/// and what remains of cut ones is written again, so that a later growth finds no old elements; a
+/// and what remains of cut ones is written again, so that a later growth finds no old elements. A
 /// store that cannot be listed is left with them. When that ends early, the array has its new
 /// shape, and the next `resize` clears up. Handles opened before keep the old shape. Errors:
 /// `invalid_argument`, `out_of_range`, `io`.

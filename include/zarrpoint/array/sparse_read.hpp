@@ -30,7 +30,7 @@ class object_axis {
 
 /// A read of an array that may have fewer objects than its grid: a few bytes of metadata can state
 /// more of them than anybody can look for. Where it meets many small objects it reads some, then
-/// twice as many, and so on; when half of those were missing, it lists what is stored, reads that,
+/// twice as many, and so on. When half of those were missing, it lists what is stored, reads that,
 /// and fills what lies between, run by run. So it asks the store about as often as there is
 /// something to read. An array whose objects are found, or are not small, is never listed.
 class sparse_read {

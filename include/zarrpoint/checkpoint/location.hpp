@@ -18,8 +18,9 @@ namespace detail {
 struct location_access;
 }  // namespace detail
 
-/// Where a checkpoint is: a path in the file system (a directory, or a file whose name ends with
-/// ".zip"), a URL of a scheme that the context's table of stores has, or a key of any store.
+/// Where a checkpoint is. It is a path in the file system: a directory, or a file whose name ends
+/// with ".zip". Or it is a URL of a scheme that the context's table of stores has, or a key of any
+/// store.
 class location {
  public:
   location(const char* path) : path_(path) {}             // NOLINT(google-explicit-constructor)

@@ -65,9 +65,9 @@ class place_order {
 /// The places of `count` elements in their order; equal ones stay as they stood.
 std::vector<std::size_t> sorted_places(std::size_t count, place_order before);
 
-/// Sorts a list by `before(a, b)`; equal elements stay in order. For lists that are not hot: one
-/// function sorts them all, by a call for each comparison, where `std::sort` and
-/// `std::stable_sort` take some KiB, and an eighth of a second of the compiler, for each type.
+/// Sorts a list by `before(a, b)`; equal elements stay in order. For lists that are not hot. One
+/// function sorts them all, by a call for each comparison, where `std::sort` and `std::stable_sort`
+/// take some KiB, and an eighth of a second of the compiler, for each type.
 template <class T, class F>
 void sort_by(std::vector<T>& list, const F& before) {
   std::size_t i = 1;

@@ -48,7 +48,7 @@ concept rmm_buffer = detail::stream_ordered<V> && requires(const V& container, V
 }  // namespace cuda
 
 /// An array of rank 1, of uint8 for a buffer, on the container's stream and the device that has its
-/// memory; as a target it takes any shape of as many elements.
+/// memory. As a target it takes any shape of as many elements.
 template <class V>
   requires(cuda::rmm_vector<V> || cuda::rmm_buffer<V>)
 struct type_handler<V> {

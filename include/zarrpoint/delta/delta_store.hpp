@@ -89,7 +89,7 @@ result<chain_place> place_of(const location& where, const context& how);
 context one_of_chain(context how, std::size_t deltas);
 
 /// A delta on its base, as the checkpoint that it means: a store to read and list. Leaves that did
-/// not change are those of the base, new ones those of the delta, as they are stored there; what
+/// not change are those of the base, new ones those of the delta, as they are stored there. What
 /// differs is decoded as it is read, and is raw.
 class delta_store {
  public:

@@ -17,8 +17,8 @@ error caught_error() noexcept;
 
 }  // namespace detail
 
-/// Calls `f`, which returns a `result`, and turns an exception that leaves it into an error: the
-/// code and text of a `zarrpoint::exception`, `resource_limit` for `std::bad_alloc`,
+/// Calls `f`, which returns a `result`, and turns an exception that leaves it into an error. That
+/// is the code and text of a `zarrpoint::exception`, `resource_limit` for `std::bad_alloc`,
 /// `invalid_argument` with the text of any other.
 template <class F>
 auto guarded(F&& f) -> std::invoke_result_t<F> {

@@ -74,7 +74,7 @@ class memory_bound_for {
 
   /// `f(i)` for every item, some of them again. `again(i)`, called while nothing runs, gives up
   /// what was kept for later items and returns from which one to go on, at most `i`, the lowest
-  /// that was refused memory; or nothing, to fail. Errors: those of `f`.
+  /// that was refused memory. It returns nothing to fail. Errors: those of `f`.
   template <class F, class Again>
   result<void> run(F&& f, Again&& again) {
     while (true) {

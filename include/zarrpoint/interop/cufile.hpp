@@ -307,10 +307,10 @@ class cufile_loader {
   /// Why there is none; empty if there is one.
   const std::string& why_not() const noexcept { return why_not_; }
 
-  /// As `checkpoint::load_into`. Straight from its files (not from a zip file) goes what is
-  /// uncompressed, in chunks or inner chunks that are rows of the target, or each a part of one,
-  /// and all stored; and what becomes a dense target on a device without a cast or another shape.
-  /// Its checksums are computed on the device; without kernels there (`has_kernels`), and with
+  /// As `checkpoint::load_into`. Straight from its files, not from a zip file, goes what is
+  /// uncompressed and all stored. Its chunks or inner chunks must be rows of the target, or each a
+  /// part of one. It must become a dense target on a device without a cast or another shape. Its
+  /// checksums are computed on the device; without kernels there (`has_kernels`), and with
   /// `load_options::verify`, all goes the plain way. So it does when libcufile refuses or fails, or
   /// a checksum is wrong: the errors are those of `checkpoint::load_into`.
   template <class T>

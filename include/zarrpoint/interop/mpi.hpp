@@ -335,7 +335,7 @@ class mpi_transport final : public transport {
 /// The processes of an MPI communicator as a group: a small handle. MPI must have been initialized
 /// with threads (`MPI_THREAD_FUNNELED` at least), and the handle be gone, or not be used, before
 /// `MPI_Finalize`. Nothing waits longer than the deadline: a rank that has died or does not come is
-/// named on all others, `unavailable`; from then on every use is refused by the same error. (Ranks
+/// named on all others, `unavailable`. From then on every use is refused by the same error. (Ranks
 /// that find different failures in the same moment keep each its own.) What a process does then
 /// should not be `MPI_Finalize`, which would wait for the missing rank, but `MPI_Abort` or
 /// `std::_Exit`. By default Open MPI ends all processes as soon as one dies; `mpirun

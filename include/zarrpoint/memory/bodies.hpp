@@ -34,14 +34,14 @@ inline constexpr std::size_t most_small = std::size_t{128} << 10;
 /// Of what is larger the small pages at the end are a 32nd at most.
 inline constexpr std::size_t most_packed = std::size_t{64} << 20;
 /// The first tensors lie alone. A part of the last huge page may stay unused, which is then a 16th
-/// of all at most; of small ones a quarter, and as much is ready for the next.
+/// of all at most. Of small ones it is a quarter, and as much is ready for the next.
 inline constexpr std::size_t asked_alone = std::size_t{32} << 20;
 inline constexpr std::size_t small_alone = std::size_t{8} << 20;
 
-/// Addresses that are given out from the first to the last, and never twice: 128 huge pages, or
-/// one for small blocks, in units that go back to the system alone. What has no room any more when
-/// it is allocated, since other threads took it, is of the default resource, and holds the region
-/// as well: it is given back here.
+/// Addresses that are given out from the first to the last, and never twice. They are 128 huge
+/// pages, or one for small blocks, in units that go back to the system alone. What has no room any
+/// more when it is allocated, since other threads took it, is of the default resource. It holds the
+/// region as well, and is given back here.
 class packed_region final : public memory_resource {
  public:
   /// Null when the system refuses the addresses.
@@ -268,8 +268,8 @@ class system_resource final : public memory_resource {
     return bytes >= huge_page && alignment <= huge_page && bytes <= SIZE_MAX / 2;
   }
   /// A whole number of huge pages where that wastes a 32nd at most, so that budgets, which count
-  /// what was asked for, are kept nearly; else of the largest small
-  /// pages that kernels have: what is left behind in part of a page is never given back.
+  /// what was asked for, are kept nearly. Else it is one of the largest small pages that kernels
+  /// have. What is left behind in part of a page is never given back.
   static std::size_t mapped_size(std::size_t bytes) noexcept {
     constexpr std::size_t small_page = 65536;
     const std::size_t rounded = (bytes + huge_page - 1) / huge_page * huge_page;
@@ -350,13 +350,9 @@ ZARRPOINT_INLINE error detail::cannot_allocate(std::size_t bytes, const memory_r
                                                std::string_view what) {
   std::string text = "cannot allocate " + std::to_string(bytes) + " bytes";
   if (!what.empty()) text.append(" for ").append(what);
-  const std::size_t used = from.bytes_in_use();
-  const std::size_t limit = from.bytes_limit();
-  if (bytes <= limit - used)  // what has room in the budget was refused by what lies beneath it
-    text += ": the memory resource refused it";
-  else
-    text += ": " + std::to_string(used) + " of the " + std::to_string(limit) +
-            " bytes of the budget are in use";
+  if (from.bytes_limit() != SIZE_MAX)
+    text += ": " + std::to_string(from.bytes_in_use()) + " of the " +
+            std::to_string(from.bytes_limit()) + " bytes of the budget are in use";
   return {errc::resource_limit, std::move(text)};
 }
 

@@ -18,8 +18,8 @@ struct loop_axis {
 
 constexpr index_t magnitude(index_t stride) noexcept { return stride < 0 ? -stride : stride; }
 
-/// The loops that visit every element of two strided arrays of one shape, in as few axes as do:
-/// extents of 1 are gone, axes are ordered by the stride of `to`, steps through `to` are never
+/// The loops that visit every element of two strided arrays of one shape, in as few axes as do.
+/// Extents of 1 are gone, axes are ordered by the stride of `to`, steps through `to` are never
 /// negative, and axes that continue each other in both arrays are one.
 struct loop_nest {
   std::array<loop_axis, max_rank> axes{};  ///< outermost first

@@ -125,7 +125,7 @@ void transpose_tiles(const matrix<std::byte*>& to, const matrix<const std::byte*
                      index_t rows, index_t columns) {
   constexpr auto side = static_cast<index_t>(tile_bytes / Size);
   // Rows of `to` are written four lines at a time, so that few lines are written in part where they
-  // do not begin at one; `from` is read along its columns, as long as their pages are at hand.
+  // do not begin at one. `from` is read along its columns, as long as their pages are at hand.
   constexpr index_t tiles = 4;
   constexpr index_t height = 1024;
   const bool is_streamed =

@@ -14,9 +14,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Blocks of objects, those used last kept longest, within a number of bytes. An epoch ends when a
-/// change begins, and again when it is done: a reader that opened an object in an earlier one,
-/// or between the two, finds nothing and adds nothing, so that no block of an old object stands for
-/// one of the new.
+/// change begins, and again when it is done. A reader that opened an object in an earlier one, or
+/// between the two, finds nothing and adds nothing. So no block of an old object stands for one of
+/// the new.
 class block_cache {
  public:
   using block = std::shared_ptr<const std::vector<std::byte>>;
@@ -41,7 +41,7 @@ class block_cache {
   /// Forgets an object and what lies beneath it. Takes no memory.
   void forget(std::string_view key) noexcept;
 
-  /// As `forget`, for what is about to change: until `end_change` nobody knows whether what is read
+  /// As `forget`, for what is about to change. Until `end_change` nobody knows whether what is read
   /// is old or new, and a reader that opens an object meanwhile finds nothing and adds nothing.
   void begin_change(std::string_view key) noexcept;
   void end_change() noexcept;

@@ -31,7 +31,7 @@ struct path_in_file {
 };
 path_in_file split_at_file(const std::string& path);
 
-/// Whether a path means a zip file, or something in one: its name ends with ".zip" and it is not a
+/// Whether a path means a zip file, or something in one. Its name ends with ".zip" and it is not a
 /// directory, or it is a file that begins like one.
 bool is_zip_path(const std::string& path);
 

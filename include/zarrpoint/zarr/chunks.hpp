@@ -89,7 +89,7 @@ node axis_edges_to_node(const axis_edges& edges);
 }  // namespace detail
 
 /// How the coordinates of a chunk become its key below the array (Zarr v3 core, "Chunk key
-/// encoding"): `c/0/1` or `c.0.1` by default, `0.1` or `0/1` in the way of Zarr v2.
+/// encoding"). It is `c/0/1` or `c.0.1` by default, `0.1` or `0/1` in the way of Zarr v2.
 struct chunk_key_encoding {
   enum class style : std::uint8_t {
     default_,  ///< `c`, then the coordinates; `c` alone for rank 0

@@ -50,10 +50,10 @@ class fill_value {
 namespace detail {
 
 /// The `fill_value` member of an array of `type` (Zarr v3 data types, "Fill value"; v2.0 "Fill
-/// value encoding"): exact integers, floats as a number, "NaN", "Infinity", "-Infinity" or, in
-/// v3, the hex digits of the bits ("0x7fc00001"), complex numbers as two of those, times as an
-/// integer or "NaT", text as it is, bytes as base64 or a list of integers, records as an object of
-/// fields. Null is refused in v3 and undefined in v2. Errors: `corrupt`.
+/// value encoding"). Integers are exact. Floats are a number, "NaN", "Infinity", "-Infinity" or, in
+/// v3, the hex digits of the bits ("0x7fc00001"), complex numbers two of those. The others are
+/// times as an integer or "NaT", text as it is, bytes as base64 or a list of integers, records as
+/// an object of fields. Null is refused in v3 and undefined in v2. Errors: `corrupt`.
 result<fill_value> parse_fill_value(const node& value, const dtype& type, int zarr_format);
 
 /// The `fill_value` member for `fill`: what `parse_fill_value` reads back bit for bit. An

@@ -14,9 +14,9 @@ result<void> check_safe_name(std::string_view name);
 /// A path from a file: names divided by "/", each of them safe.
 result<void> check_safe_path(std::string_view path);
 
-/// Whether a node may be created under that name (Zarr v3 core, "Node names"): not empty, no
-/// "/", not of periods alone, not beginning with "__", no name of a metadata document of Zarr v2
-/// or v3, UTF-8. Errors: `invalid_argument`.
+/// Whether a node may be created under that name (Zarr v3 core, "Node names"). It is not empty, no
+/// "/", not of periods alone, not beginning with "__", no name of a metadata document of Zarr v2 or
+/// v3, UTF-8. Errors: `invalid_argument`.
 result<void> check_node_name(std::string_view name);
 
 /// The same for each name of a path such as `layers/0/w`.

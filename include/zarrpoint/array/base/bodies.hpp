@@ -38,8 +38,8 @@ ZARRPOINT_INLINE json_limits document_limits(const limits& limit) noexcept {
 
 }  // namespace detail
 
-/// What checkpoints, arrays and groups use when the caller names no context: a thread for each
-/// core, started at the first use and joined at exit, the default codecs and limits. Pass a
+/// What checkpoints, arrays and groups use when the caller names no context. It has a thread for
+/// each core, started at the first use and joined at exit, the default codecs and limits. Pass a
 /// `context{}` of your own for the inline executor: then no thread is ever started.
 ZARRPOINT_INLINE const context& default_context() {
   static thread_pool pool;

@@ -16,8 +16,8 @@ struct object_digest {
   /// Bytes of the object; 0: the object is absent, all its elements are the fill value.
   std::uint64_t size = 0;
   /// crc32c of the stored bytes of each inner chunk, in the order of the shard index (one for an
-  /// array without shards); nothing for an inner chunk that is not stored. Where the inner codecs
-  /// end in `crc32c` it is the value of that trailer.
+  /// array without shards). There is nothing for an inner chunk that is not stored. Where the inner
+  /// codecs end in `crc32c` it is the value of that trailer.
   std::vector<std::optional<std::uint32_t>> crc32c{};
 
   bool absent() const noexcept { return size == 0 && crc32c.empty(); }

@@ -21,10 +21,10 @@ class scratch_account;
 /// The scratch memory of one or many operations: workspaces that are lent to workers and used
 /// again, all within the budgets of a context. Thread-safe. It outlives what it lends.
 ///
-/// Workspaces keep their memory from loan to loan, which makes the next chunk fast, but together no
-/// more than may be in flight, and no more than a quarter of the budget; half of it may be in
-/// flight. What idle ones keep is given up when the budget would otherwise be exceeded. So a small
-/// budget makes workers wait for each other, not fail.
+/// Workspaces keep their memory from loan to loan, which makes the next chunk fast. Together they
+/// keep no more than may be in flight, and no more than a quarter of the budget, of which half may
+/// be in flight. What idle ones keep is given up when the budget would otherwise be exceeded. So a
+/// small budget makes workers wait for each other, not fail.
 class scratch_pool {
  public:
   /// A workspace on loan, and the bytes in flight that its memory was reserved for.

@@ -23,10 +23,10 @@ result<std::uint32_t> crc32c_by_kernel(const tensor_view<Space>& of, std::size_t
 /// By the host, part by part in row-major order.
 result<std::uint32_t> crc32c_by_parts(element_source& of, memory_resource& resource);
 
-/// The CRC-32C of a device tensor's elements, as they would lie in row-major order: what the
+/// The CRC-32C of a device tensor's elements, as they would lie in row-major order. It is what the
 /// commit document has for an inner chunk that is stored raw and holds the same elements. By the
-/// device where it has kernels and the elements lie so, else by way of pinned host memory.
-/// Errors: those of `device_source`, `resource_limit`.
+/// device where it has kernels and the elements lie so, else by way of pinned host memory. Errors:
+/// those of `device_source`, `resource_limit`.
 template <device_space Space>
 result<std::uint32_t> device_crc32c(const tensor_view<Space>& of, const context& given = {}) {
   const context how = with_scratch(given);

@@ -17,11 +17,11 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// An array whose inner chunks are stored as planes of bytes, the first bytes of all elements, then
-/// the second ones: what a byte shuffle right after `bytes` makes of them, before they are
+/// the second ones. That is what a byte shuffle right after `bytes` makes of them, before they are
 /// compressed.
 struct byte_planes {
   /// The same array without the shuffle. An inner chunk is a row of it along the last axis, and one
-  /// element along the others, and holds the planes as they are; it has the key, the entry in its
+  /// element along the others, and holds the planes as they are. It has the key, the entry in its
   /// shard's index and the digest that it has in the array.
   array source;
   dims chunk;                  ///< the shape of an inner chunk
@@ -33,8 +33,8 @@ struct byte_planes {
   /// The inner chunks that hold elements of a box of the array.
   box chunks_of(const box& part) const { return chunks_of(part, chunk); }
   static box chunks_of(const box& part, const dims& chunk);
-  /// The elements of a box of inner chunks that a selection of steps of 1 wants: as a box counted
-  /// from the first of those chunks, and as a box of the selection.
+  /// The elements of a box of inner chunks that a selection of steps of 1 wants. They are told as a
+  /// box counted from the first of those chunks, and as a box of the selection.
   std::pair<box, box> place_of(const box& chunks, const selection& part) const;
   /// One of a box of inner chunks, in row-major order.
   static box one_of(const box& chunks, std::size_t i);
@@ -42,9 +42,9 @@ struct byte_planes {
   box rows_of(box chunks) const;
 };
 
-/// Whether a device should have the inner chunks of a selection as planes, if an array has them:
-/// each takes a kernel, so that small ones are not worth it, and comes whole, so that most of them
-/// must be wanted; it fits into `most` bytes. Cheap, too.
+/// Whether a device should have the inner chunks of a selection as planes, if an array has them.
+/// Each takes a kernel, so that small ones are not worth it, and comes whole, so that most of them
+/// must be wanted. It fits into `most` bytes. Cheap, too.
 bool planes_suit(const array& of, const selection& part, std::size_t most = SIZE_MAX);
 
 /// The planes of an array that is stored so; nothing for others, and where the fill value is not

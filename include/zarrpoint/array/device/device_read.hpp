@@ -30,7 +30,7 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
   return ring_of(how.scratch->kept(), space, how.scratch->resource(), how.limit.memory);
 }
 
-/// A read of an array to a device: pieces of whole inner chunks are read and decoded into pinned
+/// A read of an array to a device. Pieces of whole inner chunks are read and decoded into pinned
 /// host memory, and copied from there while the next ones are read. All work of the device goes on
 /// the stream of the target's space.
 ///
@@ -188,7 +188,7 @@ class device_read {
     return true;
   }
 
-  /// Some pieces for each slot, so that reading and copying overlap, but none too small: those that
+  /// Some pieces for each slot, so that reading and copying overlap, but none too small. Those that
   /// are read at a time have a chunk of so many bytes for each thread.
   std::size_t wanted_bytes(std::size_t chunk) const {
     const std::size_t slots = delivery_.ring().slots();

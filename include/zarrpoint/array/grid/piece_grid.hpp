@@ -10,8 +10,8 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A selection cut into pieces that are read one by one: whole inner chunks, as many as fit a
-/// number of bytes, neighbours in row-major order; one of them if even that does not fit. A rule,
-/// not a list. Where the selection has steps, pieces may share inner chunks.
+/// number of bytes, neighbours in row-major order. It is one of them if even that does not fit. A
+/// rule, not a list. Where the selection has steps, pieces may share inner chunks.
 class piece_grid {
  public:
   /// `part` has been checked against its array, and its bytes can be counted. `unit`: the extents

@@ -12,7 +12,7 @@ namespace zarrpoint { inline namespace v0 {
 
 /// A regular grid of two levels: objects of the store (chunks, or shards), each cut into inner
 /// chunks. Without shards the two shapes are equal. All extents are 1 or more. Those of
-/// `inner_shape` divide those of `object_shape` as far as files are concerned; where they do not,
+/// `inner_shape` divide those of `object_shape` as far as files are concerned. Where they do not,
 /// the last inner chunk of an object is shorter, and selections must have steps of 1.
 struct chunk_grid {
   dims shape;  ///< of the array

@@ -12,7 +12,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How a part of an uncompressed chunk breaks into runs of bytes that lie together both in storage
-/// and in the destination: those can be read without touching the rest of the chunk.
+/// and in the destination. Those can be read without touching the rest of the chunk.
 struct raw_rows {
   std::size_t run_bytes;   ///< of one run
   std::size_t outer_rank;  ///< axes before the run; one run for each of their positions

@@ -15,8 +15,8 @@ struct migrate_options {
 namespace detail {
 
 /// The `zarr.json` that says what the documents of a v2 node say. The chunks of an array stay where
-/// they are, with the key encoding `v2`; a fill value that is null becomes zero, as which every
-/// reader reads it; a level that `zstd` or `gzip` does not have becomes the one that it was taken
+/// they are, with the key encoding `v2`. A fill value that is null becomes zero, as which every
+/// reader reads it. A level that `zstd` or `gzip` does not have becomes the one that it was taken
 /// for. Errors: `unsupported` for what v3 cannot say, naming it; `corrupt`.
 result<node> to_v3_document(const stored_node& of);
 

@@ -52,7 +52,7 @@ class scratch_pool;
 namespace detail {
 
 /// The scratch memory that a read or write of a part of an array leaves for the next one, with the
-/// codecs' states: to make that of zstd takes a fifth of the time of a read of 64 KiB. One
+/// codecs' states. To make that of zstd takes a fifth of the time of a read of 64 KiB. One
 /// operation has it at a time; those beside it make their own. Thread-safe, and nobody waits.
 class spare_scratch {
  public:

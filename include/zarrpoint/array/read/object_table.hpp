@@ -19,9 +19,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What the workers of an operation share about each object while they work on its inner chunks:
-/// made by the first, dropped by the last. As the items of a plan are begun in order, only about
-/// as many objects are held at a time as there are workers, or twice as many where a worker takes
-/// items in rows. Thread-safe.
+/// made by the first, dropped by the last. As the items of a plan are begun in order, only about as
+/// many objects are held at a time as there are workers. There may be twice as many where a worker
+/// takes items in rows. Thread-safe.
 template <class Object>
 class object_table {
  public:

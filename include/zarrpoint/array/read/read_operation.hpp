@@ -20,7 +20,7 @@
 //             Errors: `corrupt`, `not_found`
 //   4 fetch   its stored bytes, or the rows of them that are wanted, in few reads
 //             (coalescing_blob.hpp, grid/raw_rows.hpp). A part of a shard within the shard takes
-//             all these steps again, unless a digest asks for the whole; a whole one is decoded by
+//             all these steps again, unless a digest asks for the whole. A whole one is decoded by
 //             shard/sharding_codec.hpp, which names what fails in it. Errors: `io`
 //   5 verify  their digest, while they are in the cache: their crc32c, or the one at their end,
 //             which step 6 compares with them. Errors: `corrupt`: "its N stored bytes are not ..."
@@ -119,7 +119,7 @@ class read_operation {
   /// Reads the part of a shard within a shard that is wanted, and no more of it.
   result<void> fetch_within(const source& from);
   /// Uncompressed and not to be verified: rows that are long, far apart, or side by side in a file
-  /// are read into their places; for others the whole piece is read to scratch memory.
+  /// are read into their places. For others the whole piece is read to scratch memory.
   result<void> fetch_raw(source from, scratch_pool::lease& scratch);
   /// Whether the runs are read for themselves: else a read of all `of_bytes` and a copy is faster.
   static bool is_worthwhile(const raw_rows& rows, std::size_t of_bytes, const blob& in);

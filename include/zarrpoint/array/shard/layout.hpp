@@ -14,8 +14,8 @@ namespace zarrpoint { inline namespace v0 {
 /// shards have codecs around them that must see all of a shard at a time: its chain holds
 /// `sharding_indexed` itself.
 ///
-/// A `transpose` before `sharding_indexed` is carried into the inner chunks: the shard's grid is
-/// kept in the axes of the array, the codecs of an inner chunk begin with the transpose, and only
+/// A `transpose` before `sharding_indexed` is carried into the inner chunks. The shard's grid is
+/// kept in the axes of the array. The codecs of an inner chunk begin with the transpose, and only
 /// the order of the index knows of it.
 class array_layout {
  public:

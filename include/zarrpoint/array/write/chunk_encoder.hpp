@@ -41,7 +41,7 @@ class chunk_encoder {
   /// The scratch bytes that an inner chunk takes; an estimate for strings.
   std::size_t cost(const plan_item& item) const;
 
-  /// Encodes the inner chunk of `item`, with the elements of its destination `from`; what the write
+  /// Encodes the inner chunk of `item`, with the elements of its destination `from`. What the write
   /// does not touch comes from `before`, the object that is replaced, or is the fill value when
   /// there is none.
   result<encoded_chunk> encode(const plan_item& item, const host_view& from,

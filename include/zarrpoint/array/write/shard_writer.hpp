@@ -18,9 +18,9 @@ struct shard_change {
   std::uint64_t untouched_bytes = 0;  ///< of the others, as they are stored
 };
 
-/// One shard being written. Inner chunks are encoded by many workers at a time and stored one after
-/// another in the order of the plan, so that the same data always give the same bytes. One that
-/// is ready before its turn is parked, and written by the worker that gives it its place.
+/// One shard being written. Inner chunks are encoded by many workers at a time. They are stored one
+/// after another in the order of the plan, so that the same data always give the same bytes. One
+/// that is ready before its turn is parked, and written by the worker that gives it its place.
 ///
 /// A shard of which little changes is extended instead: what changes is gathered in memory, and
 /// goes behind what is there together with a new index.

@@ -27,12 +27,12 @@ struct item_run {
   std::size_t count = 1;
 };
 
-/// The parts of one source, or of several, that the items of a `parallel_for` need: each is begun
+/// The parts of one source, or of several, that the items of a `parallel_for` need. Each is begun
 /// once, some before they are needed, and dropped with the last of its items. Thread-safe.
 ///
 /// Parts are begun in the order of their items, so that the items of those that hold room are
 /// claimed before those of one that waits for it. So a thread that waits for room waits for items
-/// that some thread is at work on, and never for one that waits for this thread; an item must be
+/// that some thread is at work on, and never for one that waits for this thread. An item must be
 /// done, or given up, without waiting for a later one.
 class read_ahead {
  public:

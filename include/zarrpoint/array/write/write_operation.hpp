@@ -59,8 +59,9 @@ class write_operation {
   /// Where few of the inner chunks of many objects are touched: each object by itself.
   result<void> write_each_object();
 
-  /// Begins to write the one shard of a plan of what is touched: to extend it, if that can be and
-  /// is worth it, else all of it, `all` inner chunks. Null where there is no memory for it.
+  /// Begins to write the one shard of a plan of what is touched. It is extended, if that can be and
+  /// is worth it, else all of it is written, `all` inner chunks. Null where there is no memory for
+  /// it.
   result<std::shared_ptr<shard_writer>> begin_one(const box_plan& touched, std::size_t all);
 
   result<std::shared_ptr<shard_writer>> make_writer(const plan_item& item, const std::string& key);

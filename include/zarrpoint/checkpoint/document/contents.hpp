@@ -92,10 +92,10 @@ struct checkpoint_contents {
   std::string format() const;
 };
 
-/// The arrays of the hierarchy at the root of `store`: from our commit document; by listing, with
-/// each node's own document; or from consolidated metadata, where the store is not cheap to list
-/// and `by_listing` is not set. Errors: `not_found`, `corrupt`, `resource_limit`, `unsupported` (a
-/// store that must be listed and cannot), `io`.
+/// The arrays of the hierarchy at the root of `store`. They come from our commit document. Without
+/// one they come by listing, with each node's own document, or from consolidated metadata, where
+/// the store is not cheap to list and `by_listing` is not set. Errors: `not_found`, `corrupt`,
+/// `resource_limit`, `unsupported` (a store that must be listed and cannot), `io`.
 result<checkpoint_contents> read_contents(const any_store& store, const context& how,
                                           bool by_listing = false);
 

@@ -13,9 +13,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A load of many leaves into tensors on devices. Large ones are read as `device_read` does; others
 /// of one stream share a slot of the ring, which is filled by as many threads as there are chunks.
-/// From there each goes to its place by a copy of its own, but small ones by one copy together, and
-/// one kernel that knows where each belongs, where there are kernels. All that was started is
-/// waited for at the end only.
+/// From there each goes to its place by a copy of its own, but small ones by one copy together.
+/// Where there are kernels, one of them knows where each belongs. All that was started is waited
+/// for at the end only.
 template <device_space Space>
 class device_batch {
  public:

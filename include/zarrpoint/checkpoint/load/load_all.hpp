@@ -182,8 +182,8 @@ result<std::map<std::string, typename Registry::value>> load_all(const checkpoin
       [&] { return detail::all_loader<Registry, Spaces...>(from, options, where...).run(); });
 }
 
-/// Loads all to one place, which may be in braces, such as `{.space = stream.space()}`: on the
-/// device for which the registry has a type, or on the host when it has none.
+/// Loads all to one place, which may be in braces, such as `{.space = stream.space()}`. That is on
+/// the device for which the registry has a type, or on the host when it has none.
 template <class Registry = default_types>
 result<std::map<std::string, typename Registry::value>> load_all(
     const checkpoint& from, const load_options& options,

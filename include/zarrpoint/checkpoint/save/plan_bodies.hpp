@@ -159,8 +159,8 @@ ZARRPOINT_INLINE void add_type_size(codec_spec& blosc, dtype type) {
   blosc.configuration.set("typesize", static_cast<std::int64_t>(size > 255 ? 1 : size));
 }
 
-/// The chain of a rule for elements of that type: a rule for all leaves says `bytes`, which
-/// elements of variable length do not have (theirs is `vlen-utf8` or `vlen-bytes`), may leave out
+/// The chain of a rule for elements of that type. A rule for all leaves says `bytes`, which
+/// elements of variable length do not have: theirs is `vlen-utf8` or `vlen-bytes`. It may leave out
 /// the byte order and the size of elements, and may end in `crc32c`, which Zarr v2 does not have.
 ZARRPOINT_INLINE std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
                                                     std::vector<codec_spec> chain) {

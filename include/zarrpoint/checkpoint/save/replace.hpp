@@ -46,7 +46,7 @@ struct replace_rule {
 result<bool> check_replace(const stored_place& target, const replace_rule& rule,
                            const result<own_look>& own);
 
-/// The same at the end of a save that began with `check_replace`: others may have written to the
+/// The same at the end of a save that began with `check_replace`. Others may have written to the
 /// place meanwhile, and that is kept, but a file or a checkpoint of theirs is `already_exists`.
 /// `own`: what the format says of the target by now, as far as it is asked.
 result<void> check_still(const stored_place& target, const replace_rule& rule,

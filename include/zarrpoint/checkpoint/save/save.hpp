@@ -141,8 +141,8 @@ result<F> format_of(const save_options& options) {
 /// Names may be nested with '/'; a leaf is borrowed, kept or
 /// copied as `leaf` says.
 ///
-/// Errors, each naming the leaf and the file: `invalid_argument` for names or options that make no
-/// sense, `already_exists`, `unsupported` for a cast that has no meaning, `resource_limit`,
+/// Errors name the leaf and the file. They are `invalid_argument` for names or options that make no
+/// sense, `already_exists`, `unsupported` for a cast that has no meaning; `resource_limit`,
 /// `cancelled`, `io` (disk full, permission). `outcome_unknown`: only the very last sync failed.
 result<save_report> save(const location& where, std::span<const leaf> leaves,
                          const save_options& options = {}, const context& how = default_context());

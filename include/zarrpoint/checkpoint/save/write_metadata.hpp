@@ -53,8 +53,8 @@ struct root_document {
 result<bool> put_root_document(const any_store& store, const root_document& of);
 
 /// The documents of the groups, and the root's last. Nothing is consolidated where `all_core` is
-/// false: zarr-python refuses a consolidated group for one data type that it does not know, such as
-/// the records of v3, and opens the other leaves when nothing is. False where what is asked for to
+/// false. zarr-python refuses a consolidated group for one data type that it does not know, such as
+/// the records of v3. It opens the other leaves when nothing is. False where what is asked for to
 /// be consolidated would be too large.
 result<bool> put_hierarchy(const any_store& store, const root_document& of, bool all_core);
 

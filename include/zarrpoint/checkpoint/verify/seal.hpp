@@ -18,8 +18,8 @@ struct seal_report {
   bool is_written = false;            ///< false: all was sealed before, and nothing was changed
 };
 
-/// Takes the attributes of a checkpoint as they are, edited by another program or, where the
-/// checkpoint is older than their checksum, as they were saved: writes the commit document anew,
+/// Takes the attributes of a checkpoint as they are: edited by another program, or as they were
+/// saved, where the checkpoint is older than their checksum. It writes the commit document anew,
 /// with its checksums. Chunks are neither read nor written. Errors: `corrupt` for a document that
 /// differs in anything else, and then nothing is changed; `unsupported` for hierarchies of others
 /// and places that are written as a whole, such as zip files; those of `open` and of writing.

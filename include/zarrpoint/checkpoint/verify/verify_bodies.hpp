@@ -187,8 +187,8 @@ ZARRPOINT_INLINE error other_keys::what(const array_metadata& metadata, bool has
   return {errc::unsupported, text + " is probably wrong"};
 }
 
-/// The objects of one leaf, one after another; the chunks of an object by slabs along its first
-/// axis, and one by one where a slab fails, so that each failure has a name.
+/// The objects of one leaf, one after another. The chunks of an object are read by slabs along its
+/// first axis, and one by one where a slab fails, so that each failure has a name.
 class leaf_verifier {
  public:
   leaf_verifier(const array& from, leaf_verification& leaf, verify_report& to,

@@ -19,9 +19,10 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// The codec `bitround` of the registry, and `numcodecs.bitround`: floats keep `keepbits` bits of
-/// their mantissa, rounded to nearest, ties to even, which may carry into the exponent; complex
-/// numbers both parts; integers and times keep `keepbits` bits from the highest that is set. As
-/// many bits as there are, or more, change nothing. Decoding gives the elements as they are.
+/// their mantissa, rounded to nearest, ties to even, which may carry into the exponent. Complex
+/// numbers do so in both parts. Integers and times keep `keepbits` bits from the highest that is
+/// set. As many bits as there are, or more, change nothing. Decoding gives the elements as they
+/// are.
 struct bitround_codec {
   static constexpr std::string_view name = "bitround";
   static constexpr std::array<std::string_view, 1> aliases{"numcodecs.bitround"};

@@ -27,8 +27,8 @@ struct scalar_fix {
 
 }  // namespace detail
 
-/// The codec `bytes`: the elements in row-major order, in one byte order; complex numbers as real
-/// part, imaginary part; bool as one byte, 0 or 1; records field by field (Zarr v3 codecs,
+/// The codec `bytes`: the elements in row-major order, in one byte order. Complex numbers are real
+/// part, imaginary part; bool is one byte, 0 or 1; records go field by field (Zarr v3 codecs,
 /// "bytes"). Any other byte that is found for a bool decodes to true; the unused bits of a type
 /// below a byte decode to 0.
 struct bytes_codec {

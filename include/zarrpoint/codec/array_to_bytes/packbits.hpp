@@ -16,8 +16,8 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// The codec `packbits` of the registry: the bits `first_bit` to `last_bit` of every number, or of
-/// both parts of a complex one, one after another, the lowest bit first; optionally a byte before
-/// or after them that counts the unused bits at the end. Signed integers come back sign-extended.
+/// both parts of a complex one, one after another, the lowest bit first. A byte before or after
+/// them may count the unused bits at the end. Signed integers come back sign-extended.
 struct packbits_codec {
   static constexpr std::string_view name = "packbits";
   static constexpr bool fixed_size = true;

@@ -54,8 +54,8 @@ class codec_chain {
   /// The most bytes that `encode` makes of a chunk; UINT64_MAX for variable-length elements.
   std::uint64_t encoded_bound() const noexcept { return sizes_.back().bound; }
   /// The most stored bytes that a reader should accept for a chunk: `encoded_bound()` when the size
-  /// is fixed, else with room for encoders less thrifty than ours; UINT64_MAX for variable-length
-  /// elements.
+  /// is fixed, else with room for encoders less thrifty than ours. It is UINT64_MAX for
+  /// variable-length elements.
   std::uint64_t stored_limit() const noexcept { return sizes_.back().limit(); }
 
   /// The most bytes that `encode` makes of this chunk, also for variable-length elements. Errors:

@@ -40,10 +40,10 @@ concept codec_with_configuration = requires(const C& self, const node& configura
 /// - `fields(all)`: names each member of the configuration to a `configuration_fields`, from which
 ///   it is read, or to which it is written in canonical form;
 /// - or, for codecs that hold others, `from_configuration(node)`, of the `configuration` of the
-///   metadata, null when absent, and `configuration()`, to be written; optionally
-///   `from_configuration(node, place)`, which is called in its stead with the `codec_place`;
-/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode (for a
-///   bytes -> bytes codec, of the array whose bytes these are), or why that makes no sense.
+///   metadata, null when absent, and `configuration()`, to be written. If there is a
+///   `from_configuration(node, place)`, it is called in its stead with the `codec_place`;
+/// - optionally `resolve(spec)`: the codec bound to the dtype and shape that it will encode, or why
+///   that makes no sense. A bytes -> bytes codec gets those of the array whose bytes these are.
 template <class C>
 concept codec = std::copyable<C> &&
     (detail::codec_with_fields<C> || detail::codec_with_configuration<C>)&&requires {

@@ -63,7 +63,7 @@ class blosc_writer {
 
  private:
   /// Whether the parts of a block are to be streams of their own. zstd gains by it where bytes are
-  /// sorted, since noise can then be left alone; the other formats as c-blosc does it.
+  /// sorted, since noise can then be left alone. The other formats have it as c-blosc does.
   bool splits() const { return how_.format != blosc_format::zstd || how_.shuffle != 0; }
 
   result<std::size_t> store(mutable_bytes to) {

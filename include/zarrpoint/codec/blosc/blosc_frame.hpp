@@ -16,7 +16,7 @@ enum class blosc_format : std::uint8_t { blosclz, lz4, snappy, zlib, zstd };
 
 /// The frame of c-blosc 1 (c-blosc, README_CHUNK_FORMAT): a header of 16 bytes; the beginning of
 /// each block as a uint32, counted from the start of the frame; the blocks. A block is one stream,
-/// or one for each byte of an element; a stream is its int32 length and its bytes, and is raw when
+/// or one for each byte of an element. A stream is its int32 length and its bytes, and is raw when
 /// that length is what it decodes to. A stored frame is the header and the bytes as they are.
 struct blosc_header {
   static constexpr std::size_t size = 16;

@@ -13,8 +13,8 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 // left to libzstd, and so is every verdict on damage.
 
 /// Decodes `frame`, which is all of a stream, if it is one of Huffman codes alone that makes
-/// exactly the bytes of `to`; false when it is not, and `to` may then hold anything. Less than
-/// `least` bytes are left alone: libzstd is as fast, as a table takes as long as that many.
+/// exactly the bytes of `to`. It is false when it is not, and `to` may then hold anything. Less
+/// than `least` bytes are left alone: libzstd is as fast, as a table takes as long as that many.
 bool decode_zstd_literals(bytes_view frame, mutable_bytes to, codec_workspace& scratch,
                           std::size_t least = 4096);
 
@@ -24,10 +24,10 @@ struct streams_memory : blosc_memory {
 };
 
 /// Writes `from`, of less than 4 GiB, as one zstd frame (RFC 8878) of Huffman codes without
-/// matches: as small as others for bytes that are unevenly frequent but follow no order, such as
-/// the exponents of weights, and the fastest to write and to read. Blocks that get no smaller are
-/// raw. The bytes do not depend on the processor. Errors: `out_of_range` when the frame does not
-/// fit into `to`; `resource_limit`.
+/// matches. It is as small as others for bytes that are unevenly frequent but follow no order, such
+/// as the exponents of weights. It is the fastest to write and to read. Blocks that get no smaller
+/// are raw. The bytes do not depend on the processor. Errors: `out_of_range` when the frame does
+/// not fit into `to`; `resource_limit`.
 result<std::size_t> encode_zstd_literals(bytes_view from, mutable_bytes to,
                                          codec_workspace& scratch,
                                          huffman_kernel kernel = best_huffman_kernel());

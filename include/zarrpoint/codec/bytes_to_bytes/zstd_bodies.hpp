@@ -104,7 +104,7 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable
   if (from.empty()) return error{errc::corrupt, "the input is empty; a zstd frame was expected"};
   std::size_t done = 0;
   while (!from.empty()) {
-    // One frame at a time: what is not a frame of today's format never reaches the decoders of
+    // One frame at a time. What is not a frame of today's format never reaches the decoders of
     // older ones, and a content size that cannot fit is refused before any work.
     ZARRPOINT_TRY(one, next_frame(from));
     from = from.subspan(one.bytes.size());

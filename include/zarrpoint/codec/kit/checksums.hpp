@@ -17,8 +17,8 @@ std::uint32_t crc32(bytes_view data) noexcept;
 std::uint32_t adler32(bytes_view data) noexcept;
 
 /// Fletcher's checksum as HDF5 has it: over 16-bit words, big-endian, the last byte of an odd
-/// number being a high half; carries are folded, so that a sum may be 65535 where arithmetic
-/// modulo 65535 says 0.
+/// number being a high half. Carries are folded, so that a sum may be 65535 where arithmetic modulo
+/// 65535 says 0.
 std::uint32_t fletcher32(bytes_view data) noexcept;
 
 /// Bob Jenkins' hash lookup3 of bytes ("hashlittle"), with the seed `initial`.

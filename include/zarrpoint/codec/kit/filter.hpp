@@ -56,7 +56,7 @@ To numpy_truncate(double value) {
 /// Casts dense runs of equal length as NumPy's `astype` does.
 result<void> numpy_cast(const mutable_host_view& to, const host_view& from);
 
-// What the array -> array codecs of numcodecs have in common: they see a chunk as one run of bytes,
+// What the array -> array codecs of numcodecs have in common. They see a chunk as one run of bytes,
 // which they look at as elements of a type of their own.
 
 /// A type as a filter names it: `<f8`, `|u1`, `u1`, `float64`.

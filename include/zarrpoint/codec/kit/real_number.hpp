@@ -61,8 +61,8 @@ struct real_format {
   std::uint64_t key(std::uint64_t bits) const;
 };
 
-/// The bits of a number as fill values spell it: a JSON number, "NaN", "Infinity", "-Infinity", or
-/// the hex digits of the bits of a float (Zarr v3 data types, "Fill value").
+/// The bits of a number as fill values spell it. That is a JSON number, "NaN", "Infinity",
+/// "-Infinity", or the hex digits of the bits of a float (Zarr v3 data types, "Fill value").
 result<std::uint64_t> read_real(const node& value, const real_format& format);
 
 // Numbers of one type as numbers of another, with every rule said (registered codec "cast_value").

@@ -170,7 +170,7 @@ constexpr std::uint64_t transpose_bits(std::uint64_t x) noexcept {
   return x ^ swap ^ (swap << 28);
 }
 
-/// The bytes of a row that are made together: rows often lie a power of two apart, on few lines of
+/// The bytes of a row that are made together. Rows often lie a power of two apart, on few lines of
 /// the cache, which one byte at a time would fetch again and again.
 inline constexpr std::size_t bit_group = 16;
 

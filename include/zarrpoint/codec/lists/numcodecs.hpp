@@ -13,9 +13,10 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// The default codecs and those of numcodecs that need no other library: what Zarr v2 arrays of
-/// zarr-python may use as filters and compressors, and v3 arrays as `numcodecs.NAME`; and those of
-/// the registry: bitround, cast_value, n5_default, packbits, reshape, scale_offset.
+/// The default codecs and those of numcodecs that need no other library. Zarr v2 arrays of
+/// zarr-python may use them as filters and compressors, and v3 arrays as `numcodecs.NAME`. Beside
+/// them are those of the registry: bitround, cast_value, n5_default, packbits, reshape,
+/// scale_offset.
 using numcodecs_codecs =
     default_codecs::with<delta_codec, fixed_scale_offset_codec, quantize_codec, astype_codec,
                          numcodecs_packbits_codec, bitround_codec, cast_value_codec, packbits_codec,

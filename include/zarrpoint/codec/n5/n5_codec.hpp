@@ -18,7 +18,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// The codec `n5_default`, read only: a chunk is a block of N5 in its default mode, a header with
+/// The codec `n5_default`, read only. A chunk is a block of N5 in its default mode: a header with
 /// the block's own shape and then the elements, the first axis fastest, big-endian
 /// (zarr-extensions, "n5_default"). A block smaller than its chunk is padded with the fill value, a
 /// larger one is cut; one of more than 64 times the elements is `resource_limit`.

@@ -34,9 +34,9 @@ struct delta_codec : detail::number_filter<delta_codec> {
 };
 
 /// The filter `numcodecs.fixedscaleoffset`: `(x - offset) * scale` in the arithmetic of NumPy for
-/// elements of `dtype`, rounded to the nearest integer, ties to even, and cast to `astype`, where
-/// integers that do not fit wrap. Decoded as `e / scale + offset`, integers as doubles and floats
-/// in their own type, and cast to `dtype`.
+/// elements of `dtype`. It is rounded to the nearest integer, ties to even, and cast to `astype`,
+/// where integers that do not fit wrap. Decoded as `e / scale + offset`, integers as doubles and
+/// floats in their own type, and cast to `dtype`.
 struct fixed_scale_offset_codec : detail::number_filter<fixed_scale_offset_codec> {
   static constexpr std::string_view name = "numcodecs.fixedscaleoffset";
 

@@ -97,8 +97,8 @@ ZARRPOINT_INLINE void pco_writer::align() noexcept {
   if (used_ != 0) write(0, 8 - used_);
 }
 
-// Numbers are decoded in batches: each variable of a chunk (latent, as pco calls it) gives the bin
-// and the offset of each number, then its deltas are undone, and then a mode joins the variables.
+// Numbers are decoded in batches. Each variable of a chunk (latent, as pco calls it) gives the bin
+// and the offset of each number. Then its deltas are undone, and then a mode joins the variables.
 
 /// What the arithmetic of a mode needs of floats of `L`'s size.
 template <class L>
@@ -704,7 +704,7 @@ inline std::uint64_t pco_chunk_count(const pco_plan& plan, std::uint64_t count) 
 
 ZARRPOINT_INLINE std::uint64_t pco_bound(const pco_plan& plan, std::uint64_t count) {
   // Of a chunk: its head and one bin with 20 bytes at most, seven numbers as they are, and filled
-  // bytes; of a file: its head, its end, and a word for the writer.
+  // bytes. Of a file: its head, its end, and a word for the writer.
   constexpr std::uint64_t file = 40;
   constexpr std::uint64_t chunk = 96;
   std::uint64_t numbers = 0;

@@ -199,7 +199,7 @@ class pco_variable {
     return reinterpret_cast<const pco_state<L>*>(table_.bytes().data());
   }
 
-  /// States go to the bins by steps of about three fifths of the table; those of a bin are counted
+  /// States go to the bins by steps of about three fifths of the table. Those of a bin are counted
   /// from its weight on, and the count says how many bits lead to the next state.
   void fill_table(pco_state<L>* table, bin* bins) const {
     const std::uint32_t states = std::uint32_t{1} << size_log_;
@@ -497,10 +497,10 @@ class pco_sequence {
 };
 
 /// Reads a file of pco of any version (its format, "Standalone Format") into `to`, which is as long
-/// as its numbers and need not be aligned. Memory beside that: a table of at most 512 KiB for each
-/// of up to three variables, a dictionary as long as the stream has it, and with lookbacks as much
-/// as the numbers have, twice at most. Errors: `corrupt`, `unsupported` for a later version,
-/// `resource_limit`.
+/// as its numbers and need not be aligned. Memory beside that is a table of at most 512 KiB for
+/// each of up to three variables, and a dictionary as long as the stream has it. With lookbacks it
+/// is as much as the numbers have, twice at most. Errors: `corrupt`, `unsupported` for a later
+/// version, `resource_limit`.
 result<void> pco_decode(bytes_view stored, const pco_type& type, mutable_bytes to,
                         memory_resource& memory);
 

@@ -11,11 +11,11 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// The codec `numcodecs.pcodec`, in Zarr v2 the compressor `pcodec`: the numbers of a chunk,
-/// lossless, as files of pco (the format of pcodec, "Standalone Format"), which any version of it
-/// has written. Elements: integers of 8 to 64 bits, float16, float32,
-/// float64, complex numbers as their parts, times as their counts. Written in classic
-/// mode with consecutive deltas, so that every pcodec since 0.2 reads it.
+/// The codec `numcodecs.pcodec`, in Zarr v2 the compressor `pcodec`. The numbers of a chunk,
+/// lossless, are stored as files of pco (the format of pcodec, "Standalone Format"), which any
+/// version of it has written. Elements: integers of 8 to 64 bits, float16, float32, float64,
+/// complex numbers as their parts, times as their counts. Written in classic mode with consecutive
+/// deltas, so that every pcodec since 0.2 reads it.
 struct pcodec_codec {
   static constexpr std::string_view name = "numcodecs.pcodec";
   static constexpr bool fixed_size = false;

@@ -13,10 +13,10 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// The codec `zfp` of the registry: the numbers of a chunk of up to 4 dimensions in blocks of four
-/// along each, as the library zfp writes them, without a header (zarr-extensions, "zfp"). Elements:
-/// float32, float64, integers of 8 to 64 bits; of uint32 and uint64 those that the signed type
-/// holds. All modes but `reversible` lose precision.
+/// The codec `zfp` of the registry. The numbers of a chunk of up to 4 dimensions are stored in
+/// blocks of four along each, as the library zfp writes them, without a header (zarr-extensions,
+/// "zfp"). Elements: float32, float64, integers of 8 to 64 bits; of uint32 and uint64 those that
+/// the signed type holds. All modes but `reversible` lose precision.
 struct zfp_codec {
   static constexpr std::string_view name = "zfp";
   static constexpr bool fixed_size = false;

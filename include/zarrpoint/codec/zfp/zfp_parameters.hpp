@@ -185,9 +185,9 @@ inline result<std::uint64_t> zfp_bound(const zfp_options& how, const zfp_field& 
   return zfp_stream_bytes(stream, field);
 }
 
-/// The bytes that zfp may read of a stream of `stored` bytes with zeros behind them: a block that
-/// begins in the stored ones is as long as can be, and one of zeros has a bit for each bit plane
-/// at most.
+/// The bytes that zfp may read of a stream of `stored` bytes with zeros behind them. A block that
+/// begins in the stored ones is as long as can be, and one of zeros has a bit for each bit plane at
+/// most.
 inline std::uint64_t zfp_readable_bytes(const zfp_stream& stream, const zfp_field& field,
                                         std::uint64_t stored) {
   const std::uint64_t zeros = std::max(stream.minbits, zfp_precision(field.type));

@@ -36,10 +36,10 @@ constexpr std::uint32_t crc32_power(std::uint64_t n) noexcept {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-/// Folds `size` bytes, a multiple of `Lanes` * 16 and not 0, and the register before them into
-/// that many bytes with the same remainder, so many lanes of 16 at a time (Gopal et al., "Fast CRC
-/// Computation Using PCLMULQDQ", Intel 2009). What moves a lane further from the end is a factor
-/// for each of its words, as `crc32c_fold_factors` has them.
+/// Folds `size` bytes, a multiple of `Lanes` * 16 and not 0, and the register before them into that
+/// many bytes with the same remainder. It takes so many lanes of 16 at a time (Gopal et al., "Fast
+/// CRC Computation Using PCLMULQDQ", Intel 2009). What moves a lane further from the end is a
+/// factor for each of its words, as `crc32c_fold_factors` has them.
 template <std::size_t Lanes>
 [[gnu::target("sse2,pclmul")]] inline void crc32_fold(std::uint32_t state, const std::byte* data,
                                                       std::size_t size, std::byte* out) noexcept {

@@ -84,8 +84,8 @@ inline bool has_crc32c_sse42() noexcept { return x86_features::of_this_cpu().sse
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// What moves a lane of 16 bytes `bytes` further from the end of a message: factors for its first
-/// and its second word. A carry-less product of a reflected word of 64 bits and one of 32 stands
-/// 33 bits low in the 128 of the lane; the first word is worth x^64 more than the second.
+/// and its second word. A carry-less product of a reflected word of 64 bits and one of 32 stands 33
+/// bits low in the 128 of the lane. The first word is worth x^64 more than the second.
 struct crc32c_fold_factors {
   std::uint64_t first;
   std::uint64_t second;
@@ -95,8 +95,8 @@ constexpr crc32c_fold_factors crc32c_fold_by(std::uint64_t bytes) noexcept {
 }
 
 /// The CRC of 64 bytes and more by folding (Gopal et al., "Fast CRC Computation Using PCLMULQDQ",
-/// Intel 2009): four accumulators of 64 bytes, each four lanes, stand for a message of 256 bytes
-/// with the remainder of all that went before; then one for 64.
+/// Intel 2009). Four accumulators of 64 bytes, each four lanes, stand for a message of 256 bytes
+/// with the remainder of all that went before. Then one stands for 64.
 ///
 /// `Ops` has the type `vector`, of 64 bytes, and on vectors by reference:
 /// - `load(to, bytes)`, `store(bytes, from)`: 64 bytes, of any alignment;

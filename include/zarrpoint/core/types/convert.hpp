@@ -38,9 +38,9 @@ constexpr To truncate(From value) noexcept {
 /// - integer to integer: modulo 2^n, as C++ says;
 /// - floating point to integer: truncated towards zero; what is out of range becomes the nearest
 ///   value that is in range, and NaN becomes 0;
-/// - anything to floating point: rounded once, to nearest even, from the exact value; what
+/// - anything to floating point: rounded once, to nearest even, from the exact value. What
 ///   overflows becomes an infinity, or NaN where there is none, or the largest number where there
-///   is neither; a NaN stays one, and becomes a zero where there is none (see `float_specials`);
+///   is neither. A NaN stays one, and becomes a zero where there is none (see `float_specials`);
 /// - complex to real: the real part; real to complex: with an imaginary part of 0.
 template <element To, element From>
 constexpr To convert(From value) noexcept {

@@ -40,7 +40,7 @@ using float_writer = std::uint64_t (*)(double value);
 
 /// What gives the float with some bits as a double, exactly.
 float_reader float_reader_of(const dtype& type);
-/// What rounds once to nearest, ties to even, and gives the bits; what is too large becomes
+/// What rounds once to nearest, ties to even, and gives the bits. What is too large becomes
 /// infinity, or NaN in a type without, or the largest number in one without either.
 float_writer float_writer_of(const dtype& type);
 

@@ -235,7 +235,7 @@ template <int E, int M, float_specials S, int B>
 inline constexpr bool is_small_float<small_float<E, M, S, B>> = true;
 
 /// What the text, which ends with a null character, is read as. libc++ reads floats from its
-/// version 20 on; before, strtof does, which under a locale with another decimal point takes less
+/// version 20 on. Before, strtof does, which under a locale with another decimal point takes less
 /// than the whole text.
 template <class T>
 T number_of(const char* text, [[maybe_unused]] const char* end) {

@@ -94,7 +94,7 @@ struct fast_divisor {
 
   constexpr fast_divisor() = default;
   /// `1 <= by < 2^31`. With s = ceil(log2(by)), the factor is 2^32 * (2^s - by) / by, rounded down,
-  /// and 1 more: together with the 2^32 that `quotient` adds it is 2^(32 + s) / by, rounded up,
+  /// and 1 more. Together with the 2^32 that `quotient` adds it is 2^(32 + s) / by, rounded up,
   /// with an error too small to be seen below 2^31.
   constexpr explicit fast_divisor(std::uint32_t by) noexcept : divisor(by) {
     while ((std::uint64_t{1} << shift) < by) ++shift;

@@ -14,10 +14,10 @@ namespace zarrpoint { inline namespace v0 { namespace cuda {
 /// that one .cu file of the program brings: `cuda::kernels()` of cuda/kernels.cuh.
 ///
 /// Each function enqueues its work on the stream, whose device is the current one, and returns what
-/// the runtime said of the launch: `cudaErrorInvalidValue` for a request outside what is said here,
-/// and then nothing is enqueued. All addresses are the device's and of any alignment, unless said
-/// otherwise. Nothing to do is not an error, and nothing is launched. No function allocates or
-/// waits.
+/// the runtime said of the launch. That is `cudaErrorInvalidValue` for a request outside what is
+/// said here, and then nothing is enqueued. All addresses are the device's and of any alignment,
+/// unless said otherwise. Nothing to do is not an error, and nothing is launched. No function
+/// allocates or waits.
 struct kernel_table {
   /// `strided_move`: any strides; the shape must have passed `byte_count`.
   cudaError_t (*move)(cudaStream_t stream, const strided_move& elements) = nullptr;

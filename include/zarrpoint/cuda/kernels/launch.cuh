@@ -14,8 +14,8 @@ namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 inline __device__ thread_place this_place() { return {blockIdx.x, gridDim.x, threadIdx.x}; }
 
-// A kernel without parameters is a template of a dummy one: nvcc ignores `inline` on `__global__`,
-// and a plain kernel would be defined twice in a program of two such units.
+// A kernel without parameters is a template of a dummy one. nvcc ignores `inline` on `__global__`.
+// A plain kernel would be defined twice in a program of two such units.
 
 /// Runs a kernel on the current device. The error is told here and not remembered by the runtime.
 template <class... Parameters, class... Arguments>

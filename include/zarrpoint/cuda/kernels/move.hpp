@@ -23,8 +23,8 @@ struct unit_axis {
   std::int64_t from = 0;
 };
 
-/// A move as units of bytes, wider than an element where elements are neighbours on both sides:
-/// nested axes, innermost first, the steps through `to` ascending so that neighbouring threads
+/// A move as units of bytes, wider than an element where elements are neighbours on both sides. It
+/// has nested axes, innermost first, the steps through `to` ascending so that neighbouring threads
 /// write to neighbouring places.
 struct unit_move {
   std::byte* to = nullptr;

@@ -78,7 +78,7 @@ class device_scope {
 
 namespace detail {
 
-/// The same for libraries that know the driver only, such as libcufile: the device's primary
+/// The same for libraries that know the driver only, such as libcufile. The device's primary
 /// context is the calling thread's, too, which it need not be before a thread's first call.
 class context_scope {
  public:

@@ -43,8 +43,9 @@ struct rank_status {
   collective_call call;
 };
 
-/// Why a rank that is in `call` got no answer until the deadline: the ranks that have not come
-/// that far and are in no collective (nothing: they do not even say so); else those in another one.
+/// Why a rank that is in `call` got no answer until the deadline. It names the ranks that have not
+/// come that far and are in no collective (nothing: they do not even say so), else those in another
+/// one.
 error missed(int rank, const collective_call& call, std::chrono::milliseconds deadline,
              const std::vector<std::optional<rank_status>>& all);
 
@@ -83,7 +84,7 @@ class transport_communicator {
   result<std::vector<message>> gather(collective_step step, message mine) const;
   /// One message of the root to each other rank.
   result<message> scatter(collective_step step, std::vector<message> to_each) const;
-  /// Down a binomial tree: counted from the root, rank r gets the message from r without its lowest
+  /// Down a binomial tree. Counted from the root, rank r gets the message from r without its lowest
   /// bit, and passes it on to r plus each lower power of two.
   result<message> broadcast(collective_step step, message mine) const;
 

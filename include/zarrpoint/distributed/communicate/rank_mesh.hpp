@@ -43,7 +43,7 @@ class rank_mesh {
   int coordinate(int rank, std::string_view name) const;
 
   /// The number of the group of ranks that differ along `name` alone, such as those that hold
-  /// copies of one shard: groups are counted along the other axes, the fastest first. So in
+  /// copies of one shard. Groups are counted along the other axes, the fastest first. So in
   /// tp-dp-pp that of `dp` is `pp * TP + tp`, which a smaller PP leaves as it is.
   int group_of(int rank, std::string_view name) const;
 

@@ -48,8 +48,8 @@ result<named_strategies> find_strategies(const any_store& store, std::size_t max
 }  // namespace detail
 
 /// Opens a checkpoint by the strategies that its metadata name, or those of `options`. Errors:
-/// `not_found` ("does not exist", "is not a distributed checkpoint"), `unsupported` for a backend
-/// or a version that the group's table has not, or that a loader of `options` does not read,
+/// `not_found` ("does not exist", "is not a distributed checkpoint"); `unsupported` for a backend
+/// or a version that the group's table has not, or that a loader of `options` does not read;
 /// `corrupt`, `io`.
 result<sharded_checkpoint> open_sharded(const location& where, const process_group& group = {},
                                         const group_load_options& options = {});

@@ -69,7 +69,7 @@ struct planned_tensor {
 
 namespace detail {
 
-/// What all processes write, or what one of them has to do with: a cell is there once, or once for
+/// What all processes write, or what one of them has to do with. A cell is there once, or once for
 /// each of its pieces, so that no two processes ever write one object.
 struct save_plan {
   std::vector<planned_tensor> tensors{};  ///< in the order of their keys
@@ -89,8 +89,8 @@ struct save_plan {
 /// writes: for formats that store pieces.
 void split_pieces(save_plan& plan);
 
-/// The part of each of `ranks` processes: the tensors, the cells that it writes with all their
-/// sources, and the cells for which it sends flat pieces with those pieces only. Errors:
+/// The part of each of `ranks` processes. It has the tensors, the cells that it writes with all
+/// their sources, and the cells for which it sends flat pieces with those pieces only. Errors:
 /// `invalid_argument` for a process that is not below `ranks`.
 result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks);
 
@@ -113,10 +113,10 @@ struct plan_limits {
 /// shards are. O(n log n) for n shards and cells.
 ///
 /// A regular grid's cells are the shards. Shards of an irregular one are cut at the greatest common
-/// divisor of all boundaries along each axis, unless that makes more than four cells for a shard;
-/// then at every boundary. A shard of several cells is written by its process; one in flat pieces
-/// by that of the first. Errors: `invalid_argument` where shards disagree or overlap (see
-/// `validate_sharding`, which names all of it), `resource_limit`.
+/// divisor of all boundaries along each axis, unless that makes more than four cells for a shard.
+/// Then they are cut at every boundary. A shard of several cells is written by its process; one in
+/// flat pieces by that of the first. Errors: `invalid_argument` where shards disagree or overlap
+/// (see `validate_sharding`, which names all of it), `resource_limit`.
 result<save_plan> plan_save(const shard_table& table, std::span<const std::uint32_t> chosen,
                             const plan_limits& limits = {});
 

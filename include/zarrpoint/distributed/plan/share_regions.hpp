@@ -36,10 +36,10 @@ struct shared_regions {
   box wanted(const shard_table& requests, std::size_t entry) const;
 };
 
-/// Cuts requests of one tensor whose boxes differ, but meet the same units: into what only one of
-/// them wants, and regions of whole units of which several want something, no larger than what they
-/// want. Equal boxes are one region, and so is what is flat, empty, or of no fixed size. The same
-/// on all processes. Errors: those of `shard_table::append`.
+/// Cuts requests of one tensor whose boxes differ, but meet the same units. They become what only
+/// one of them wants, and regions of whole units of which several want something, no larger than
+/// what they want. Equal boxes are one region, and so is what is flat, empty, or of no fixed size.
+/// The same on all processes. Errors: those of `shard_table::append`.
 result<shared_regions> share_regions(const shard_table& requests, const region_options& how);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -21,7 +21,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 class shard_table;
 
 /// Writes what processes send each other: numbers in seven bits a byte, the low ones first, so that
-/// the small ones, which are most, take a byte; no byte order, no padding.
+/// the small ones, which are most, take a byte. There is neither a byte order nor padding.
 class wire_writer {
  public:
   void number(std::uint64_t value);
@@ -44,7 +44,7 @@ class wire_writer {
   std::vector<std::byte> out_;
 };
 
-/// Reads what a `wire_writer` wrote, from a process that may be of another mind: after the first
+/// Reads what a `wire_writer` wrote, from a process that may be of another mind. After the first
 /// thing that is not as it should be every answer is empty, and `finish` says so. What is read
 /// takes memory in proportion to the message.
 class wire_reader {

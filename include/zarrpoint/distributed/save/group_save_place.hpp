@@ -60,8 +60,8 @@ class group_save_place {
   /// The tree that rank 0 made, by its name, which is empty in a store that cannot publish.
   result<void> join(const std::string& staged_name);
 
-  /// The new tree takes the place of the old one, with what is kept of that: all but what the new
-  /// checkpoint, whose files and directories are `paths`, lets nothing into.
+  /// The new tree takes the place of the old one, with what is kept of that. It is all but what the
+  /// new checkpoint, whose files and directories are `paths`, lets nothing into.
   result<void> publish(const std::function<result<std::vector<std::string>>()>& paths,
                        commit_outcome& commit, save_summary& report);
 

@@ -42,9 +42,9 @@ result<std::vector<std::vector<index_t>>> global_coordinates(const shard_metadat
 
 namespace detail {
 
-/// The boxes that elements `range` of a row-major array of `shape` make up, in their order: rows
-/// begun, whole rows, a row not finished, and so in each dimension, `2 * rank - 1` boxes at most.
-/// What of the range is outside of the array is left out.
+/// The boxes that elements `range` of a row-major array of `shape` make up, in their order. They
+/// are rows begun, whole rows, a row not finished, and so in each dimension, `2 * rank - 1` boxes
+/// at most. What of the range is outside of the array is left out.
 std::vector<box> flat_boxes(const dims& shape, const flat_range& range);
 
 /// The boxes of the global tensor that the local tensor holds, in the order of its elements: the

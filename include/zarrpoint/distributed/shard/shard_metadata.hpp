@@ -72,7 +72,7 @@ struct shard_metadata {
   dims local_shape{};    ///< of the shard, not of a flat piece of it; without the prepended axes
   dims global_shape{};   ///< with the prepended axes
   dims global_offset{};  ///< in elements, with the prepended axes
-  /// How many shards there are along each axis of the global tensor, all of one shape; nothing: the
+  /// How many shards there are along each axis of the global tensor, all of one shape. Nothing: the
   /// shards differ, and together they tile the global tensor in some other way.
   std::optional<dims> fragmentation{};
   replica_id replica{};

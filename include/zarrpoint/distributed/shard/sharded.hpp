@@ -217,10 +217,10 @@ class sharded_tensor {
   /// those of the memory space, `resource_limit`.
   result<staged> stage(memory_resource& resource) const;
 
-  /// The elements of a value on a device, part by part: all of them, in the value's own shape, or a
-  /// box of the global tensor that lies within the shard (`part`; not of a flat one). Null for what
-  /// the host can read. `how` has scratch memory, and outlives the source, as does the value.
-  /// Errors: those of the memory space.
+  /// The elements of a value on a device, part by part. They are all of them, in the value's own
+  /// shape, or a box of the global tensor that lies within the shard (`part`; not of a flat one).
+  /// Null for what the host can read. `how` has scratch memory, and outlives the source, as does
+  /// the value. Errors: those of the memory space.
   result<std::unique_ptr<element_source>> source(const context& how,
                                                  const box* part = nullptr) const;
 
@@ -228,10 +228,10 @@ class sharded_tensor {
   /// of the memory space.
   result<void> copy_to(const mutable_host_view& to, const context& how) const;
 
-  /// Has `read` put the elements into the value: all at once where the host can write, else part
-  /// by part, by the threads of `how`, and from there to the device. The parts are whole `unit`s of
-  /// the grid that is read from, if it is given. Errors: `invalid_argument` for a value that is
-  /// read-only, those of `read` and of the memory space, `resource_limit`.
+  /// Has `read` put the elements into the value. They come all at once where the host can write,
+  /// else part by part, by the threads of `how`, and from there to the device. The parts are whole
+  /// `unit`s of the grid that is read from, if it is given. Errors: `invalid_argument` for a value
+  /// that is read-only, those of `read` and of the memory space, `resource_limit`.
   result<void> fill(const fill_function& read, const context& how, const dims& unit = {}) const;
   /// Tells a value that knows of it whether it holds what was loaded.
   void mark_loaded(bool loaded) const {

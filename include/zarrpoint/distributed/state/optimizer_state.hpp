@@ -71,7 +71,7 @@ result<state> in_place_of(const state& parameter, std::string_view name, const M
 /// element of every element of the parameter, `value` under `optimizer_key(name, key)`. An lvalue
 /// is borrowed and must outlive the result; of a view (`std::span`, a `tensor_view`) the view is
 /// copied, and what it views must live; an rvalue is kept. Of a parameter that is a factory it is
-/// that factory, for `value`, which must be of the same type as the parameter's value (so a
+/// that factory, for `value`. That must be of the same type as the parameter's value (so a
 /// `tensor`, if the dtypes differ).
 ///
 /// Errors: `shape_mismatch` for a value without the parameter's local shape,
@@ -148,7 +148,7 @@ struct bucket_share {
   index_t multiple = 1;  ///< what the length of a share must be a multiple of
 };
 
-/// The shard of a bucket that a process has. The bucket is padded until it can be divided; the
+/// The shard of a bucket that a process has. The bucket is padded until it can be divided. The
 /// padding depends on the number of processes, so the stored one may be of another length: what it
 /// lacks is zero after a load. Errors: `invalid_argument`, `out_of_range`.
 result<shard_metadata> bucket_shard(std::string key, const dtype& type, const bucket_share& share);

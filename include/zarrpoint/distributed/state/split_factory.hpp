@@ -96,9 +96,9 @@ struct split_functions {
 }  // namespace detail
 
 /// A local tensor that is `Parts` tensors one after another along `Axis` of its shape, each of them
-/// sharded as the whole is: the fused weights `[w; v]` of a gated layer are `split_factory<>(wv)`.
+/// sharded as the whole is. The fused weights `[w; v]` of a gated layer are `split_factory<>(wv)`.
 /// They are stored as `Parts` shards of one global tensor with `Parts` times as many fragments
-/// along the axis, in which all first parts come first (see `split_shard`); a flat range is divided
+/// along the axis, in which all first parts come first (see `split_shard`). A flat range is divided
 /// likewise. Nothing is copied before saving, nor after loading into memory of the caller's. Where
 /// the parts were loaded elsewhere, `merge` copies them into a `tensor` of `memory`, which must
 /// outlive it; when that is too little it fails with `resource_limit`.

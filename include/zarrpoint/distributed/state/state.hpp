@@ -129,8 +129,9 @@ concept common_number =
 
 }  // namespace detail
 
-/// What one process brings to a checkpoint, or takes from it: maps and lists within each other,
-/// and in them common values, sharded tensors and objects, factories of those, and local values:
+/// What one process brings to a checkpoint, or takes from it. It has maps and lists within each
+/// other, and in them common values, sharded tensors and objects, factories of those, and local
+/// values:
 ///
 ///     state{{"step", 1200}, {"layers", state::list{{{"w", w}}, {{"w", v}}}}, {"rng", object}}
 ///

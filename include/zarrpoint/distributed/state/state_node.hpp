@@ -39,7 +39,7 @@ namespace detail {
 /// The state that `to_node` made the document of. A tensor in it is a `sharded_tensor` of a
 /// `tensor`, whole, whose key is its path (of the root: "tensor"). Errors, naming the path:
 /// `corrupt` for an object with a member "$" that it does not know and for a key that is there
-/// twice, `resource_limit` for a document nested deeper than `max_state_depth`.
+/// twice; `resource_limit` for a document nested deeper than `max_state_depth`.
 result<state> state_from_node(const node& from);
 
 }  // namespace detail

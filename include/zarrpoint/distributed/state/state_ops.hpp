@@ -145,7 +145,7 @@ state emptied(const state& like);
 
 /// Parts a state by its leaves, so that `merge` of the parts is the whole again: elements of lists
 /// keep their positions, holes take those of the others. What has no leaves (a hole, an empty map
-/// or list) is in the rest; a map or list all of whose leaves are in one part is not in the other,
+/// or list) is in the rest. A map or list all of whose leaves are in one part is not in the other,
 /// but for the root, which both parts have.
 template <class Predicate>
 result<extracted> extract(const state& from, Predicate&& matches) {

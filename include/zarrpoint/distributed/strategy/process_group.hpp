@@ -56,7 +56,7 @@ struct group_save_options {
   /// Compare the shards of all processes before anything is written: each element of each tensor
   /// exactly once.
   bool validate = true;
-  /// Which of the processes that hold a replica of a shard stores it: the one with the main
+  /// Which of the processes that hold a replica of a shard stores it. It is the one with the main
   /// replica, or, to spread the bytes evenly, one of those that have as few as possible to store.
   bool fully_parallel = false;
   /// With `fully_parallel`: in which group each process is, by rank (see `rank_mesh::group_of`). A

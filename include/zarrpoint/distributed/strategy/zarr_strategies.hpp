@@ -67,7 +67,7 @@ struct zarr_loader {
 };
 static_assert(sharded_loader<zarr_loader>);
 
-/// Reads nothing of what all processes have in common: for a `group_load_options::common` of
+/// Reads nothing of what all processes have in common. It is a `group_load_options::common` for
 /// callers that want tensors and objects only, or whose common part is damaged or of a backend that
 /// the program has not.
 struct no_common_loader {

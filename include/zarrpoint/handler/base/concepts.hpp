@@ -228,10 +228,10 @@ namespace detail {
 template <class Space>
 result<staged> stage_from_device(const tensor_view<Space>& from, memory_resource& resource);
 
-/// The elements of `from` where the host can read them, once they are ready: in place if the space
-/// is accessible to the host, else copied into memory of `resource` (their strides may be kept). At
-/// most twice the tensor's bytes are allocated. Errors: those of the space, `resource_limit`,
-/// `out_of_range` for a spec that does not fit in memory.
+/// The elements of `from` where the host can read them, once they are ready. They are in place if
+/// the space is accessible to the host, else copied into memory of `resource` (their strides may be
+/// kept). At most twice the tensor's bytes are allocated. Errors: those of the space,
+/// `resource_limit`, `out_of_range` for a spec that does not fit in memory.
 template <memory_space Space>
 result<staged> stage_to_host(const tensor_view<Space>& from, memory_resource& resource) {
   if constexpr (Space::host_accessible) {

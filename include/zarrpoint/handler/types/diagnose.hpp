@@ -9,9 +9,9 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
-// Types that cannot be saved as they are, but that deserve a better message than others: those that
-// a header of their own makes savable, and containers that are several leaves. All are known by
-// their members alone.
+// Types that cannot be saved as they are, but that deserve a better message than others. They are
+// those that a header of their own makes savable, and containers that are several leaves. All are
+// known by their members alone.
 
 template <class T>
 concept like_eigen_matrix = requires {

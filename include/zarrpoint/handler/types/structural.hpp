@@ -24,9 +24,9 @@ concept extents_like = requires(const S& sequence) {
 
 /// A dense or strided array by its members: `value_type`, `shape()` (a sequence of extents) and
 /// `data()`. Also honoured: `data_offset()` and `strides()`, both counted in elements (without
-/// strides the order is row-major); a nested `space`, with members `get_space()` and `ready()`, for
-/// arrays outside the host; for loading a default constructor and `resize(shape)`; a member
-/// `mark_loaded(bool)`, called with false before a load and with true after one that succeeded.
+/// strides the order is row-major). A nested `space`, with members `get_space()` and `ready()`, is
+/// for arrays outside the host. A default constructor and `resize(shape)` are for loading. A member
+/// `mark_loaded(bool)` is called with false before a load and with true after one that succeeded.
 template <class A>
 concept array_like = detail::storable_element<std::remove_cv_t<typename A::value_type>> &&
     detail::extents_like<std::remove_cvref_t<decltype(std::declval<const A&>().shape())>> &&

@@ -142,11 +142,11 @@ struct value_array {
   std::size_t rank = 0;
 };
 
-/// What a file of torch.save holds as such an array: a tensor or an array of numpy as one, a number
-/// or a text as an array of rank 0, other values as the text of their document. `name`: that of the
-/// value; where it is the unique key of an object of Megatron-Core, the list of that one object is
-/// the object. Errors: those of `torch::to_document` and `torch::file::read`; `unsupported` for a
-/// tensor that this library has no elements for.
+/// What a file of torch.save holds as such an array. It has a tensor or an array of numpy as one, a
+/// number or a text as an array of rank 0, other values as the text of their document. `name`: that
+/// of the value; where it is the unique key of an object of Megatron-Core, the list of that one
+/// object is the object. Errors: those of `torch::to_document` and `torch::file::read`;
+/// `unsupported` for a tensor that this library has no elements for.
 result<value_array> to_array(const torch::file& from, std::string_view name);
 
 /// What a file of torch.save holds as a document, an object of Megatron-Core as in `to_array`.

@@ -16,9 +16,9 @@ result<std::vector<std::string>> safetensors_files(const any_store& store, const
 /// What is in them. An index decides which tensors there are, and in which file each lies. A tensor
 /// that the `DCP_SHARDING_INFO` of files names has a box in each of them, which begins where that
 /// says; the shape is what all of them reach. Errors: `not_found` for a file that is gone;
-/// `corrupt` for two dtypes or ranks of one tensor, for an offset that does not fit, for a tensor
-/// in two files where neither settles it, and for one that the file of the index does not have;
-/// those of `safetensors::open`.
+/// `corrupt` for two dtypes or ranks of one tensor, for an offset that does not fit; `corrupt` for
+/// a tensor in two files where neither settles it, and for one that the file of the index does not
+/// have; those of `safetensors::open`.
 result<metadata> read_safetensors(const any_store& store, const store_key& at,
                                   const std::vector<std::string>& files);
 

@@ -38,7 +38,7 @@ class state_store : public v0::detail::virtual_store {
 
   const dcp::metadata& metadata() const noexcept;
 
-  /// All values that are not tensors as one document, in the form of the state dict: each at its
+  /// All values that are not tensors as one document, in the form of the state dict. Each is at its
   /// path, where the saver told it, else by its name; `null` in a list where a tensor is. Errors:
   /// `resource_limit`; those of `torch::open` and `torch::to_document`.
   result<node> values() const;

@@ -65,8 +65,8 @@ ZARRPOINT_INLINE std::string kind_of(const pickle_value& value) {
   return "a value of another kind";
 }
 
-/// An attribute of an object of a dataclass: by its name, or where the state is a plain sequence
-/// (named tuples, slots, a `__getstate__` of its own) by its place among the fields.
+/// An attribute of an object of a dataclass. It is found by its name, or where the state is a plain
+/// sequence (named tuples, slots, a `__getstate__` of its own) by its place among the fields.
 ZARRPOINT_INLINE std::optional<pickle_value> field(const pickle_value& object, std::size_t place,
                                                    std::string_view name) {
   if (object.kind() != pickle_kind::call) return std::nullopt;

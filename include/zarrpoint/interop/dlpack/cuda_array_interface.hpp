@@ -214,7 +214,7 @@ inline PyObject* tuple_of(const dims& numbers) {
 
 /// The elements of any array of Python that has `__cuda_array_interface__`, where they are, once
 /// the stream that it names has come so far. The array lives until the tensor goes, which may be on
-/// any thread. The producer is not made to wait for what is done with it: that its stream follows
+/// any thread. The producer is not made to wait for what is done with it. That its stream follows
 /// kernels of yours on `view()`, and that the tensor stays while they run, is yours to order.
 /// Errors: those of `basic_tensor::take`, and of the device; `unsupported` for other versions,
 /// masks, and elements that no dtype is; `invalid_argument` for a dictionary that makes no sense,

@@ -23,10 +23,10 @@ struct format {
   static result<stored_place> open(const place_look& at, const place_use& use);
 };
 
-/// A GGUF file, as a store to read and list in which it is a Zarr hierarchy: each tensor is an
+/// A GGUF file, as a store to read and list in which it is a Zarr hierarchy. Each tensor is an
 /// array at its name, dots as they are (`blk.0.attn_q.weight`), of one chunk that lies in the file
 /// and is viewed there where the store can map. A tensor that is quantised is one of bytes: the
-/// blocks along its last axis, and as one axis more the bytes of a block; its attribute `gguf` has
+/// blocks along its last axis, and as one axis more the bytes of a block. Its attribute `gguf` has
 /// ggml's name of the type, the shape in elements and the elements of a block.
 ///
 /// The metadata are attributes of the root: `gguf` has `version`, `alignment` and `metadata`. An

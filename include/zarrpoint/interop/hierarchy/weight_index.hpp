@@ -59,9 +59,9 @@ struct model_files {
   static result<model_files> at(const any_store& base, store_key index);
 
   /// Puts what the index takes from each file into one hierarchy, and gives what it leaves out, for
-  /// people: `left_out`, the number, and `tensors`, the first thousand, each with `name`, `file`
-  /// and `reason`; null where nothing is. Errors: `not_found`; `corrupt` for a tensor that its file
-  /// has not; those of `add_file`. They name the file.
+  /// people. These are `left_out`, the number, and `tensors`, the first thousand, each with `name`,
+  /// `file` and `reason`. It is null where nothing is. Errors: `not_found`; `corrupt` for a tensor
+  /// that its file has not; those of `add_file`. They name the file.
   result<node> join(const file_adder& add_file, virtual_hierarchy& to) const;
 };
 

@@ -257,7 +257,7 @@ ZARRPOINT_INLINE result<message> torch_dist_saver::write(const save_job& job,
   std::vector<dcp::detail::item_to_write> items;
   std::vector<dcp::detail::tensor_source> sources;
   // Files of objects are made before they are written, for their sizes. Small ones are kept until
-  // then, in half of what may be in flight, as the writer holds as much again; the others are made
+  // then, in half of what may be in flight, as the writer holds as much again. The others are made
   // twice, so that not all lie in memory at once.
   std::vector<std::string> files(mine.objects.size());
   std::uint64_t room_left =

@@ -29,10 +29,10 @@ struct store_options {
   std::size_t max_arrays = std::size_t{1} << 20;
 };
 
-/// A file of numpy, as a store to read and list in which it is a Zarr hierarchy, each array of one
-/// chunk, which is viewed in the file where the store can map. Of an npz file the arrays have the
-/// names of its members without `.npy`; of an npy file the one array is at `value`, and those that
-/// `numpy.save` wrote one after another are `0`, `1` and so on.
+/// A file of numpy, as a store to read and list in which it is a Zarr hierarchy. Each array is of
+/// one chunk, which is viewed in the file where the store can map. Of an npz file the arrays have
+/// the names of its members without `.npy`. Of an npy file the one array is at `value`, and those
+/// that `numpy.save` wrote one after another are `0`, `1` and so on.
 ///
 /// Strings `U` are of the data type `fixed_length_utf32`, as zarr-python has them. A member that
 /// has no elements for this library (objects, structures, another method of compression) is listed

@@ -169,7 +169,7 @@ struct ocdbt_options {
   std::uint64_t cache_bytes = std::uint64_t{64} << 20;
 
   /// The same version, with what fits a budget such as `limits::memory`: a node may have an eighth
-  /// of it, decompressed, and the kept ones a quarter; never more than these options have.
+  /// of it, decompressed, and the kept ones a quarter. They have never more than these options.
   ocdbt_options within(std::uint64_t memory) const noexcept;
 };
 

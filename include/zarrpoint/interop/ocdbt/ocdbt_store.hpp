@@ -12,14 +12,13 @@
 namespace zarrpoint { inline namespace v0 {
 
 /// One version of an OCDBT database, the key-value store in which Orbax keeps checkpoints, to read
-/// and list (TensorStore, "OCDBT database format"): manifests of both kinds, trees of any height,
-/// values within nodes and in data files, databases that were merged from those of many processes.
-/// A handle sees the version that it was opened at, whatever is written later. Nodes have
-/// checksums, which are verified; values in data files have none.
+/// and list (TensorStore, "OCDBT database format"). It may have manifests of both kinds, trees of
+/// any height, values within nodes and in data files, databases that were merged from those of many
+/// processes. A handle sees the version that it was opened at, whatever is written later. Nodes
+/// have checksums, which are verified; values in data files have none.
 ///
-/// A key of the database that is not a `store_key` (an empty segment, `..`, more than 1,024
-/// bytes) cannot be opened, and `list` is `unsupported` where it would have to name it; see
-/// `beneath`.
+/// A key of the database that is not a `store_key` (an empty segment, `..`, more than 1,024 bytes)
+/// cannot be opened. `list` is `unsupported` where it would have to name it; see `beneath`.
 class ocdbt_store {
  public:
   /// The database whose manifest is `manifest.ocdbt` beneath `root`. Errors: `not_found` for none,

@@ -16,7 +16,7 @@ struct ocdbt_writer_state;
 /// unreferenced data files can be left behind.
 ///
 /// Values of more than `inline_bytes` go to data files as they come, each writer at work having one
-/// for itself; smaller ones and all new keys stay in memory until `commit`. What the database had
+/// for itself. Smaller ones and all new keys stay in memory until `commit`. What the database had
 /// and nobody changed is not written again. One process at a time may write to a database.
 class ocdbt_writer {
  public:
@@ -61,7 +61,7 @@ class ocdbt_writer {
 };
 
 /// Makes one database at `root` of those at `databases`, keys beneath `root`, as Orbax does of what
-/// each process wrote: their keys and small values are copied, their data files are used where they
+/// each process wrote. Their keys and small values are copied. Their data files are used where they
 /// lie, by paths relative to `root`, and must stay there. Of equal keys, that of the later database
 /// wins; what is at `root` already stays, unless one of them has the key. Errors: those of
 /// `ocdbt_store::open` and `ocdbt_writer`; `invalid_argument` for a database that is not beneath

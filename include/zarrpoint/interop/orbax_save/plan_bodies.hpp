@@ -121,7 +121,7 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 namespace detail {
 
-/// Finds containers with the keys of their paths, of which `to_value` has the texts only: a class
+/// Finds containers with the keys of their paths, of which `to_value` has the texts only. A class
 /// that JAX knows without keys has indices beneath it, and is a dict there.
 class container_finder {
  public:

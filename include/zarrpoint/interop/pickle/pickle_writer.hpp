@@ -64,8 +64,8 @@ class pickle_writer {
   /// Gives the object before the last value that value as its state.
   void build() { put(detail::pickle_op::build); }
 
-  /// The place in the memo of what was written last, if that is a text, a global, a result of
-  /// `reduce` or an object, or a tuple that is not empty.
+  /// The place in the memo of what was written last. It is there if that is a text, a global, a
+  /// result of `reduce` or an object, or a tuple that is not empty.
   std::uint32_t place() const noexcept { return memo_ - 1; }
   /// The value at a place once more: Python makes one object of both.
   void again(std::uint32_t place);

@@ -40,9 +40,9 @@ class bucket_store {
   result<bool> erase_all(const store_key& prefix) const;
 
   /// Publishes at the root by one conditional put of a small object, which names the tree of the
-  /// checkpoint: the plain keys for the first one at a place, a fresh prefix for all later ones.
-  /// Errors: `already_exists`, `unsupported` where the server ignores conditions, or for a key that
-  /// is not the root; of `commit` also `replaced` where another save was the first, and
+  /// checkpoint. It has the plain keys for the first one at a place, a fresh prefix for all later
+  /// ones. Errors: `already_exists`, `unsupported` where the server ignores conditions, or for a
+  /// key that is not the root; of `commit` also `replaced` where another save was the first, and
   /// `outcome_unknown`.
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const;

@@ -26,8 +26,8 @@ class aws_login {
   /// Gives keys, each time that it is asked. Errors name no key.
   using source = std::function<result<aws_credentials>(const any_transport& by)>;
 
-  /// As AWS' own tools look for keys, and the first that is there: the environment, a web identity,
-  /// a container's, a profile of `~/.aws`, the machine's (IMDSv2; one try of 300 ms).
+  /// As AWS' own tools look for keys, and the first that is there. They are the environment, a web
+  /// identity, a container's, a profile of `~/.aws`, the machine's (IMDSv2; one try of 300 ms).
   aws_login() : aws_login(automatic()) {}
   static aws_login automatic(std::string profile = {});
 

@@ -24,7 +24,7 @@ namespace detail {
 inline constexpr std::size_t block_bytes = std::size_t{4} << 20;
 
 /// Calls `f(part, offset)` for parts of `view`, of at most `block_bytes` bytes each, in the order
-/// of the file; `offset` is that of the part's first byte from the first of the tensor.
+/// of the file. `offset` is that of the part's first byte from the first of the tensor.
 template <class View, class F>
 result<void> for_each_block(const View& view, std::uint64_t offset, const F& f) {
   const std::uint64_t bytes = byte_count(view.spec()).value_or(0);

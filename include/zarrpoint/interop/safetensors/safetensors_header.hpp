@@ -102,9 +102,9 @@ result<dims> parse_shape(const node& value);
 
 /// The header in the JSON `text`, of a file with `data_bytes` bytes after it.
 ///
-/// Errors: `corrupt` when it is not a JSON object of the format's schema, has a key twice, or when
-/// its tensors do not tile the data from 0 to the end without holes and overlaps, each with the
-/// bytes of its shape; `unsupported` naming a member that is not known;
+/// Errors: `corrupt` when it is not a JSON object of the format's schema, or has a key twice;
+/// `corrupt` when its tensors do not tile the data from 0 to the end without holes and overlaps,
+/// each with the bytes of its shape; `unsupported` naming a member that is not known;
 /// `out_of_range` for a shape or number beyond 63 bits; `resource_limit` above 4 million JSON
 /// values, which is half a million tensors.
 result<header> parse_header(bytes_view text, std::uint64_t data_bytes);

@@ -20,12 +20,12 @@ struct save_request;
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
 /// A safetensors file, or a model in several by their index, as a store to read and list in which
-/// it is a Zarr hierarchy: each tensor is an array at its name, dots as they are
+/// it is a Zarr hierarchy. Each tensor is an array at its name, dots as they are
 /// (`model.layers.0.weight`), of one chunk that lies in the file and is viewed there where the
 /// store can map. Elements of fewer than eight bits, which the file packs, have a byte each.
 ///
 /// `__metadata__` are the attributes of the root, of a model those of all its files. An index
-/// decides which tensors there are, and from which file each is read; what it leaves out is told by
+/// decides which tensors there are, and from which file each is read. What it leaves out is told by
 /// the attribute `weight_map` of the root, and whether its `total_size` is another. Names that
 /// cannot be keys are shown in another way, with the attribute `original_name`; a tensor of an
 /// unknown dtype is listed and not read.
@@ -46,8 +46,8 @@ class tensor_store : public v0::detail::virtual_store {
   using virtual_store::virtual_store;
 };
 
-/// safetensors as a format of `formats<...>`: a file by how it begins or its name ends, a directory
-/// with `model.safetensors.index.json`, or that index itself, under any name that ends in
+/// safetensors as a format of `formats<...>`. It is a file by how it begins or its name ends, a
+/// directory with `model.safetensors.index.json`, or that index itself, under any name that ends in
 /// `.safetensors.index.json`. Files with parts of tensors are those of `dcp::format`.
 ///
 /// As `save_options::format`: a path that ends in `.safetensors` is one file, any other a model in

@@ -19,9 +19,9 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace eigen {
 
-/// A dense object of Eigen whose elements lie in memory: `Matrix`, `Array`, `Vector`, a `Map` or
-/// `Ref` of one, and what is a part of one by strides: `Block`, `Transpose`, `Diagonal`. A lazy
-/// expression is not: evaluate it first (`.eval()`).
+/// A dense object of Eigen whose elements lie in memory. It is a `Matrix`, `Array`, `Vector`, a
+/// `Map` or `Ref` of one, or what is a part of one by strides: `Block`, `Transpose`, `Diagonal`. A
+/// lazy expression is not: evaluate it first (`.eval()`).
 template <class M>
 concept dense = detail::storable_element<std::remove_cv_t<typename M::Scalar>> &&
     requires(const M& matrix) {

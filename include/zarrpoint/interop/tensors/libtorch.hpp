@@ -51,7 +51,7 @@ inline constexpr std::array torch_scalars{torch_scalar{0, dtype_kind::uint8},
 
 /// Any strided tensor of the CPU, of any dtype and rank, saved and filled where it lies. Errors of
 /// one that is not a plain memory of the host: `invalid_argument` for an undefined, sparse or
-/// lazily conjugated one and for one of another device, `unsupported` for quantised elements. As a
+/// lazily conjugated one and for one of another device; `unsupported` for quantised elements. As a
 /// target it is written into past autograd, as `tensor.data()` is.
 template <>
 struct type_handler<at::Tensor> {

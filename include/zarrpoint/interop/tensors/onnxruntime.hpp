@@ -138,7 +138,7 @@ inline std::byte* ort_elements_of(const OrtValue* tensor) {
 }  // namespace detail
 
 /// A dense tensor of the CPU, of any rank and of all elements of whole bytes, saved and filled
-/// where it lies; one over memory of the program's (`CreateTensor` with a pointer), too. Errors:
+/// where it lies. So is one over memory of the program's (`CreateTensor` with a pointer). Errors:
 /// `invalid_argument` for an empty value, a sparse tensor, a sequence or a map, and for a tensor on
 /// a device; `unsupported` for strings and for elements of less than a byte.
 template <onnxruntime::value V>

@@ -56,7 +56,7 @@ struct opencv_element<M> {
 
 }  // namespace detail
 
-/// An empty Mat without dimensions is [0, 0]. `make` gives a Mat that owns its memory: an array of
+/// An empty Mat without dimensions is [0, 0]. `make` gives a Mat that owns its memory. An array of
 /// rank 3 whose last extent is 2 to 512 becomes rows, columns and channels, as OpenCV's Python
 /// module takes it; any other has one channel. Errors: `unsupported` for elements that OpenCV 4
 /// does not have (int64, bool, complex); `shape_mismatch` below rank 2, or for other channels than

@@ -10,7 +10,7 @@
 namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 
 /// Of each value of a pickle, by its number, whether there is a storage or an array of numpy within
-/// it: what must become an array, and would make the text of a document large.
+/// it. That is what must become an array, and would make the text of a document large.
 std::vector<bool> find_elements(const pickle_value& root);
 
 /// Puts what a file holds into a hierarchy: a document is made when it is read, and takes at most

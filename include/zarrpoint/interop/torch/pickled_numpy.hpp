@@ -33,8 +33,8 @@ bool is_numpy_call(const pickle_value& value, std::string_view module, std::stri
 /// `corrupt`, calling it `what`; `unsupported` for a rank that is too high.
 result<dims> read_extents(const pickle_value& value, std::string_view what);
 
-/// A number or truth value of Python as an array of rank 0, which has its class for an attribute,
-/// so that it is told from a tensor of rank 0; nothing for other values.
+/// A number or truth value of Python as an array of rank 0. It has its class for an attribute, so
+/// that it is told from a tensor of rank 0. It is nothing for other values.
 struct number_array {
   array_metadata metadata;
   std::vector<std::byte> chunk;

@@ -25,11 +25,11 @@ namespace zarrpoint { inline namespace v0 { namespace torch {
 //   any other object                         {"__class__": "argparse.Namespace", "lr": 0.1}: its
 //                                            class, or what would be called, and its attributes
 //
-// Of such an object "__args__" and "__kwargs__" are what the class would be called with,
-// "__items__" the members and "__elements__" the elements that would be put into it, and
-// "__state__" a state that is not a set of attributes. {"__persistent__": [...]} is something kept
-// outside of the pickle; where it is a storage of no tensor that is known, its bytes stand beside
-// it as "base64". {"__omitted__": "why"} is what lies within itself or too deep.
+// Of such an object "__args__" and "__kwargs__" are what the class would be called with.
+// "__items__" are the members and "__elements__" the elements that would be put into it.
+// "__state__" is a state that is not a set of attributes. "__persistent__" has something kept
+// outside of the pickle. Where it is a storage of no tensor that is known, its bytes stand beside
+// it as "base64". "__omitted__" says why something is left out that lies within itself or too deep.
 
 namespace detail {
 

@@ -14,29 +14,28 @@
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
 /// A file of torch.save (`pytorch_model.bin`, `model.pt`), as a store to read and list in which it
-/// is a Zarr hierarchy: each tensor is an array at the keys and places that lead to it, as
+/// is a Zarr hierarchy. Each tensor is an array at the keys and places that lead to it, as
 /// `state/0/exp_avg` or `layer.weight`, of one chunk. Its elements are viewed in the file where the
 /// store can map and they lie row by row; others are put together when they are asked for. A tensor
 /// that is the whole of the file is at `value`.
 ///
 /// Arrays of numpy and storages are arrays as well. A tensor that this library has no elements for
-/// (quantised, sparse, nested, of a class that keeps them in a way of its own) is listed and not
-/// read, as `unread_entry` says. Of an object, such as a module, the tensors are arrays at the
-/// names of its attributes, those of a `torch.nn.Module` as in its `state_dict`; the rest is the
-/// document
-/// `@object` beside them, in which `{"__array__": name}` stands for each.
+/// is listed and not read, as `unread_entry` says. It is quantised, sparse, nested, or of a class
+/// that keeps them in a way of its own. Of an object, such as a module, the tensors are arrays at
+/// the names of its attributes, those of a `torch.nn.Module` as in its `state_dict`. The rest is
+/// the document `@object` beside them, in which `{"__array__": name}` stands for each.
 ///
 /// What holds no tensor is an array of rank 0: numbers and bools of that type, texts of the data
-/// type `string`, and anything else as the text of the document that `to_document` makes of it (its
-/// attribute `content_type` is `application/json`), which is made when it is read.
+/// type `string`. Anything else is the text of the document that `to_document` makes of it, which
+/// is made when it is read. Its attribute `content_type` is `application/json`.
 class archive_store : public v0::detail::virtual_store {
  public:
   using virtual_store::open;
   /// The file at `at`, or the model in several files whose index that is: a file whose name ends in
   /// `.json`. The index decides which arrays there are; what it leaves out is told by the attribute
   /// `weight_map` of the root. Errors: those of `torch::open`; `resource_limit` for what is nested
-  /// deeper than 48 levels, or more than two million values or half of those that `limits` allows,
-  /// or names that take more than half of its bytes.
+  /// deeper than 48 levels, or more than two million values or half of those that `limits` allows;
+  /// the same for names that take more than half of its bytes.
   static result<archive_store> open(any_store base, store_key at, const pickle_limits& limits = {});
   static result<archive_store> open(std::unique_ptr<blob> from, const pickle_limits& limits = {});
 

@@ -92,9 +92,9 @@ bool is_value_word(const node& of);
 void unescape_keys(node::object& members);
 
 /// A document as values of Python: `{"$": "text", ...}` as `bytes`, `{"$": "float64", ...}` as the
-/// `float`, and keys with the `$` less that `to_document` would give them again, so that it makes
-/// the same document of what this makes. All else is what it looks like, a hole too. Errors:
-/// `unsupported`, with its keys, for `{"$": "tensor", ...}`, whose elements nobody would hold.
+/// `float`. Keys lose the `$` that `to_document` would give them again, so that it makes the same
+/// document of what this makes. All else is what it looks like, a hole too. Errors: `unsupported`,
+/// with its keys, for `{"$": "tensor", ...}`, whose elements nobody would hold.
 result<value> document_value(node from);
 
 }}}}  // namespace zarrpoint::v0::torch::detail

@@ -36,8 +36,8 @@ class device_delivery {
   staging_ring<Space>& ring() const noexcept { return *ring_; }
 
   /// Has `fill(mutable_host_view, device_form)` make the elements of `part`, and asks for the
-  /// copies of them. The host view is of the part's shape and in the order that suits the target;
-  /// its elements are to be of `form` if kernels do the rest, else those of the target. The part
+  /// copies of them. The host view is of the part's shape and in the order that suits the target.
+  /// Its elements are to be of `form` if kernels do the rest, else those of the target. The part
   /// fits a slot in either type. Errors: those of `fill`, of the ring and of the space.
   template <class F>
   result<void> deliver(const box& part, const device_form& form, F&& fill) const {
@@ -86,7 +86,7 @@ class device_delivery {
   }
 
   /// Has `fill(mutable_bytes)` make the planes of all chunks, which fit a slot together, and
-  /// kernels make elements of them: `at(i)` gives the elements of chunk `i` that are wanted, as a
+  /// kernels make elements of them. `at(i)` gives the elements of chunk `i` that are wanted, as a
   /// box of the chunk, and where they go, as a box of the target. False when the device has no
   /// memory for it; then nothing was done. Errors: as of `deliver`.
   template <class F, class At>

@@ -75,7 +75,7 @@ struct packed_source {
 };
 
 /// A tensor on a device, read by way of the ring of the device. Rows and blocks of rows, in any
-/// order of the axes, are copied as they lie; elements that lie further apart are gathered by a
+/// order of the axes, are copied as they lie. Elements that lie further apart are gathered by a
 /// kernel where there is one, and else copied with what lies between them, or one by one.
 template <device_space Space>
 class device_source final : public element_source {

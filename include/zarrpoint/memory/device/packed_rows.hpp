@@ -7,8 +7,8 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How the elements of a strided tensor on a device are packed on the host by as few copies of rows
-/// as their memory allows: without gaps, in the order in which they lie on the device, whatever the
-/// order of their dimensions. Elements that stride 0 repeats are packed once.
+/// as their memory allows. They are without gaps, in the order in which they lie on the device,
+/// whatever the order of their dimensions. Elements that stride 0 repeats are packed once.
 struct packed_rows {
   std::size_t bytes = 0;  ///< of the packed elements
   index_t low = 0;        ///< first byte on the device, counted from element (0, ..., 0)

@@ -28,8 +28,8 @@ struct ring_options {
   std::size_t put_by = 0;                         ///< taken already, for the first slot
 };
 
-/// The sizes of a ring that takes a share at most, but for one slot of 64 KiB: with a small share
-/// at first fewer slots, and below four of them smaller ones.
+/// The sizes of a ring that takes a share at most, but for one slot of 64 KiB. With a small share
+/// it has at first fewer slots, and below four of them smaller ones.
 ring_options ring_within(std::size_t share, memory_resource& resource);
 
 /// What several rings may take of the host's memory together. Thread-safe.
@@ -86,7 +86,7 @@ class staging_ring {
     mutable_bytes bytes() const {
       return owner_ == nullptr ? mutable_bytes{} : block_->memory.bytes();
     }
-    /// To be called before the first copy from or to the block is asked for: if no event is handed
+    /// To be called before the first copy from or to the block is asked for. If no event is handed
     /// to `release`, the end of the slot waits for that stream.
     void used_by(const Space& stream) { stream_.emplace(stream); }
     /// Gives the block back at once; its next user waits for `last`, an event after all
@@ -228,8 +228,8 @@ class staging_ring {
     }
   };
 
-  /// With the lock held and something to take: what is made already if its copies are done, then
-  /// what is still to be made, and at last what has to be waited for.
+  /// With the lock held and something to take. It is what is made already if its copies are done,
+  /// then what is still to be made, and at last what has to be waited for.
   block* take_next(bool refused) {
     const bool may_make = !unmade_.empty() && (!refused || free_.empty());
     if (may_make && (free_.empty() || is_busy(*free_.front()))) {

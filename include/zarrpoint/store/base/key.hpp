@@ -37,8 +37,8 @@ constexpr const char* key_segment_fault(std::string_view segment) noexcept {
 /// empty key is the root, which names a place and never an object.
 ///
 /// A key cannot hold `.` or `..` segments, an empty segment, a leading or trailing `/`, a backslash
-/// or a control character, so no store has to defend itself against them. A segment has at most
-/// 255 bytes (file names) and a key at most 1024 (S3), so a key that one store takes fits them all.
+/// or a control character. So no store has to defend itself against them. A segment has at most 255
+/// bytes (file names) and a key at most 1024 (S3), so a key that one store takes fits them all.
 class store_key {
  public:
   static constexpr std::size_t max_size = 1024;

@@ -31,9 +31,9 @@ int open_beneath(int root, const store_key& key, int flags, mode_t mode = 0666) 
 /// Whether `beneath_root` can be had: no link is followed segment by segment.
 bool confines_by_kernel(int root) noexcept;
 
-/// Opens `key` as `openat` would, through the symbolic links of a scope other than `none`; -1 and
-/// errno on failure: ENOLINK when a link leads nowhere, ELOOP when links lead in a circle, EXDEV
-/// when one leads out of `beneath_root`.
+/// Opens `key` as `openat` would, through the symbolic links of a scope other than `none`. It is -1
+/// and errno on failure: ENOLINK when a link leads nowhere, ELOOP when links lead in a circle,
+/// EXDEV when one leads out of `beneath_root`.
 int open_through_links(int root, const store_key& key, int flags, link_scope scope) noexcept;
 
 /// Opens the directory `key` beneath `root`, made with those above it where they are missing; -1

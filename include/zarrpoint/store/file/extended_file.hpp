@@ -8,7 +8,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A file that grows by one direct write. Where such a write extends a file of extents, ext4 sets
-/// the size once, when all of the data is on the disk and all extents are marked as written
+/// the size once. That is when all of the data is on the disk and all extents are marked as written
 /// (`ext4_dio_write_end_io` and `ext4_handle_inode_extension` in the kernel). So neither a reader
 /// nor one after a crash sees a part of it. XFS sets the size with the first of several extents;
 /// buffered writes, to which ext4 falls back where it keeps data in its journal, page by page.
@@ -17,9 +17,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// still, as it was, when the size changes.
 class extended_file final : public blob_extension {
  public:
-  /// Null where the file is not the one that is open as `before`, has several names (of which
-  /// others would be a copy that must not change), is being extended by another writer, or lies
-  /// where it does not grow in one step.
+  /// Null where the file is not the one that is open as `before`, has several names, of which
+  /// others would be a copy that must not change. It is null where it is being extended by another
+  /// writer, or lies where it does not grow in one step.
   static result<std::unique_ptr<blob_extension>> open(std::shared_ptr<file_root> root,
                                                       const store_key& key, const blob& before);
 

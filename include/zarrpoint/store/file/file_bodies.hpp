@@ -568,7 +568,7 @@ ZARRPOINT_INLINE file_blob::file_blob(unique_fd fd, const struct ::stat& info, s
       name_(std::move(name)) {}
 
 ZARRPOINT_INLINE std::optional<blob_version> file_blob::version() const noexcept {
-  // A file that was changed a moment ago may be changed once more without getting another time: the
+  // A file that was changed a moment ago may be changed once more without getting another time. The
   // kernel's clock goes in ticks of up to 10 ms, and some file systems note seconds, which look
   // round. What is read after that has a time of its own when it is changed. (git calls such files
   // "racily clean".) Times in the future say nothing.

@@ -27,9 +27,9 @@ struct file_store_options {
   bool read_only = false;
   /// For reading only: no write goes through a link.
   link_scope follow_links = link_scope::none;
-  /// Savers that replace the directory leave the old one, without a name that anyone knows, until
-  /// the store and its blobs are gone and a later save beside it cleans up: what was opened stays
-  /// readable. `unsupported` on file systems without locks that all machines see.
+  /// Savers that replace the directory leave the old one, without a name that anyone knows. It is
+  /// there until the store and its blobs are gone and a later save beside it cleans up. What was
+  /// opened stays readable. `unsupported` on file systems without locks that all machines see.
   bool hold = false;
 };
 

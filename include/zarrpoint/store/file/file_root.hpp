@@ -74,7 +74,7 @@ class file_root {
   /// Whom to tell of syncs; null: nobody.
   void tell(phase_observer* observer) noexcept { observer_ = observer; }
 
-  /// Makes a written file durable, now or in `sync_tree`: beyond a few files one sync of the whole
+  /// Makes a written file durable, now or in `sync_tree`. Beyond a few files one sync of the whole
   /// file system is faster than one of each (512 files: 123 against 431 ms). 0 or the errno.
   int sync_file(int file) noexcept;
 

@@ -17,7 +17,7 @@ namespace detail {
 class file_root;
 }  // namespace detail
 
-/// A directory as a store: a key is a path beneath it. Nothing but regular files is an object: to
+/// A directory as a store: a key is a path beneath it. Nothing but regular files is an object. To
 /// open a device or a pipe is an error, and so is a symbolic link beneath the root, unless
 /// `follow_links` lets reads follow it. Readers need no lock, since what a file holds is never
 /// changed: a file is replaced, or grows in one step.
@@ -50,8 +50,8 @@ class file_store {
   /// `outcome_unknown` when only the sync afterwards failed.
   result<bool> erase_all(const store_key& prefix) const;
 
-  /// Links are listed, too: as objects where they lead to files, else as prefixes, so that who
-  /// opens or lists them gets what they lead to, or an error that names them. Errors: `io`.
+  /// Links are listed, too: as objects where they lead to files, else as prefixes. So who opens or
+  /// lists them gets what they lead to, or an error that names them. Errors: `io`.
   result<std::vector<list_entry>> list(const store_key& prefix) const;
 
   result<std::unique_ptr<publication>> stage(const store_key& key,

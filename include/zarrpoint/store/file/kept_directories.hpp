@@ -20,7 +20,7 @@ using shared_directory = std::shared_ptr<const unique_fd>;
 /// Null, with errno as it was, for one that is not open.
 shared_directory share_directory(unique_fd open);
 
-/// The directories of a tree that only its owner changes, those used last: they stay open, so that
+/// The directories of a tree that only its owner changes, those used last. They stay open, so that
 /// a file in one need not look up the way to it again. They were opened beneath the root as any
 /// other is, and no link was followed.
 class kept_directories {

@@ -7,7 +7,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Tells a reader whether to look again at what a path names, because a save was replacing it
-/// meanwhile: what it looked for was not there, or was of two saves.
+/// meanwhile. What it looked for was not there, or was of two saves.
 class path_watch {
  public:
   path_watch() = default;
@@ -16,7 +16,7 @@ class path_watch {
   explicit path_watch(const std::string& path);
 
   /// Call it after each look that found nothing. False when the last one was at what has the path
-  /// now, and when nothing has had it for a few milliseconds: so long it may take a save where
+  /// now, and when nothing has had it for a few milliseconds. So long it may take a save where
   /// names cannot be exchanged.
   bool look_again(const std::string& path);
 

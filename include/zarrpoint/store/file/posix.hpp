@@ -80,7 +80,8 @@ int write_fully(int fd, std::uint64_t offset, bytes_view bytes) noexcept;
 int sync_directory(int fd) noexcept;
 
 /// The open file itself, whatever has its name by now, opened for reading once more and past the
-/// page cache; empty where the system, its file system or a missing /proc does not let that be.
+/// page cache. It is empty where the system, its file system or a missing /proc does not let that
+/// be.
 unique_fd open_direct(int fd);
 
 /// What tells a file from all others, whatever its names.
@@ -104,9 +105,9 @@ bool is_link(const std::string& path) noexcept;
 /// EWOULDBLOCK when another has a lock that excludes it, all else when there are no locks here.
 int lock_file(int fd, int kind) noexcept;
 
-/// Whether a lock is seen by all who can reach the file: not so on the file systems of networks,
-/// some of which lock for one machine only, and unknown of those that are not on the list. Only
-/// Linux tells which file system it is.
+/// Whether a lock is seen by all who can reach the file. It is not so on the file systems of
+/// networks, some of which lock for one machine only, and unknown of those that are not on the
+/// list. Only Linux tells which file system it is.
 bool has_true_locks(int fd) noexcept;
 
 /// A millisecond.

@@ -105,8 +105,8 @@ struct tree_pair {
   bool sync = true;  ///< what is kept is on disk before this returns
 };
 
-/// Gives the new tree what is foreign in the old one: files by another link to the same file, or a
-/// copy where there can be none, so that both have them. Symbolic links stay what they are;
+/// Gives the new tree what is foreign in the old one. Files come by another link to the same file,
+/// or a copy where there can be none, so that both have them. Symbolic links stay what they are;
 /// unfinished files of our own are passed over, and so is what others remove meanwhile. Nothing
 /// that the new tree has is replaced: it may be in its place already. Returns the paths, those of
 /// directories with a "/" at the end. Errors: `io`, naming the path: then the old tree must stay.

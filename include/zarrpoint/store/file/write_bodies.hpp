@@ -603,8 +603,8 @@ class raised_names {
 };
 
 /// Removes what is in `top` and can be removed without a look into it, and moves up what lies in
-/// its directories, so that a tree of any depth takes two descriptors and no recursion. Returns
-/// whether anything changed; `code` is why something stayed.
+/// its directories. So a tree of any depth takes two descriptors and no recursion. Returns whether
+/// anything changed; `code` is why something stayed.
 ZARRPOINT_INLINE bool remove_or_raise_entries(directory_stream& top, raised_names& names,
                                               int& code) noexcept {
   bool changed = false;

@@ -86,10 +86,11 @@ class http_client {
   explicit http_client(any_transport by, retry_options how = {});
 
   /// Sends `request`, and again after 408, 429, 500, 502, 503, 504, a reset, a stall and an answer
-  /// cut short, with longer and longer random waits, or those that the server asks for. An answer
-  /// of any other status is returned at once. `final_url` gets where redirects led. Errors:
-  /// `unavailable`, with the last failure, when retries, budget or time are used up; `cancelled`;
-  /// `outcome_unknown`, see `http_exchange::repeatable`; those of the transport and of `prepare`.
+  /// cut short. It does so with longer and longer random waits, or those that the server asks for.
+  /// An answer of any other status is returned at once. `final_url` gets where redirects led.
+  /// Errors: `unavailable`, with the last failure, when retries, budget or time are used up;
+  /// `cancelled`; `outcome_unknown`, see `http_exchange::repeatable`; those of the transport and of
+  /// `prepare`.
   result<http_response> send(http_request request, const http_exchange& how,
                              std::string* final_url = nullptr) const;
 

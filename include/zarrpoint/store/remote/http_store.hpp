@@ -40,7 +40,7 @@ struct http_store_options {
 ///
 /// An object is opened by a range of its first bytes, which tells its size and its ETag. Every
 /// later range must be of the same ETag, or the error is `replaced`. What the server does wrong is
-/// an error that names it: it ignores ranges (`unsupported`, but what is read whole is read), it
+/// an error that names it. It ignores ranges (`unsupported`, but what is read whole is read), it
 /// sends another range (`io`), it encodes bodies (`unsupported`). A missing key (404, 410) is a
 /// null blob, as in every store.
 class http_store {

@@ -193,7 +193,7 @@ ZARRPOINT_INLINE result<zip_member> read_zip_entry(zip_cursor& directory) {
   return out;
 }
 
-/// Each member must end before the next one begins, the last before the directory: no byte of the
+/// Each member must end before the next one begins, the last before the directory. No byte of the
 /// file is read as two members, so that a small file cannot be a large archive.
 ZARRPOINT_INLINE result<void> check_zip_overlaps(std::vector<zip_member>& members,
                                                  std::uint64_t directory_offset) {
@@ -533,7 +533,7 @@ struct zip_inflation {
 };
 
 /// One that is deflated. Read whole it is inflated straight to its destination. For ranges a small
-/// one is inflated once and kept. A larger one is read in one pass: a read goes on from the nearest
+/// one is inflated once and kept. A larger one is read in one pass. A read goes on from the nearest
 /// place before its range, which is where an earlier read ended, or one of the restart points that
 /// are kept on the way. Those take 44 KiB each with zlib, and there are at most `most_points`.
 class zip_deflated_blob final : public zip_member_blob {

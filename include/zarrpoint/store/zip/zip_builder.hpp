@@ -24,8 +24,8 @@ class zip_builder {
   /// Room for a member of up to `capacity` bytes, and for its header.
   std::shared_ptr<member> allocate(const store_key& key, std::uint64_t capacity);
 
-  /// Asks for room in the file up to the end of `extent`, so that a full disk is reported before
-  /// it is written, and the file system need not look for room piece by piece.
+  /// Asks for room in the file up to the end of `extent`, so that a full disk is reported before it
+  /// is written. The file system need not look for room piece by piece.
   result<void> reserve(const zip_extent& extent);
 
   /// Adds a whole member. Small ones are gathered, and go to the file together: what the file

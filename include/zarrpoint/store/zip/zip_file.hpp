@@ -7,7 +7,7 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// A zip file of another store, there or not, as a store that is replaced as a whole: `stage` of
+/// A zip file of another store, there or not, as a store that is replaced as a whole. `stage` of
 /// its root begins a new archive, which takes the place of the old one in one step. Single objects
 /// cannot be written (`unsupported`). This is how `save` writes the single-file form.
 class zip_file {

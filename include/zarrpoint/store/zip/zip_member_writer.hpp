@@ -62,7 +62,7 @@ class many_lock {
 
 /// A member being written. Small ones are kept in memory until they are whole. Others get a piece
 /// of the archive, as large as was reserved, or else twice of what there is so far each time that
-/// they outgrow it: then what is written moves, unless they are the last.
+/// they outgrow it. Then what is written moves, unless they are the last.
 class zip_member_writer final : public blob_writer {
  public:
   zip_member_writer(std::shared_ptr<zip_builder> archive, store_key key)

@@ -7,10 +7,11 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// A zip file that comes into being: a store whose objects become members, stored as they are,
-/// their bytes aligned (to 64, large ones to 4096) so that readers may map them. `finish` writes
-/// the directory and puts the file in its place; until then what was there before is untouched, and
-/// without it nothing is left behind. The same objects, put in the same order, make the same bytes.
+/// A zip file that comes into being. It is a store whose objects become members, stored as they
+/// are, their bytes aligned (to 64, large ones to 4096) so that readers may map them. `finish`
+/// writes the directory and puts the file in its place; until then what was there before is
+/// untouched, and without it nothing is left behind. The same objects, put in the same order, make
+/// the same bytes.
 ///
 /// Objects whose size was reserved are written where they stay, by any number of threads. What is
 /// replaced or erased leaves its room to others.

@@ -28,7 +28,7 @@ struct json_limits {
   /// Whether the bare tokens `NaN`, `Infinity` and `-Infinity` are numbers. JSON has none, but
   /// zarr-python writes them in attributes.
   bool allow_nan_literals = true;
-  /// Whether text stands for what a `node` cannot hold, in place of an error: an integer beyond 64
+  /// Whether text stands for what a `node` cannot hold, in place of an error. An integer beyond 64
   /// bits and a number too large for a double are strings of their digits, half of a surrogate pair
   /// is its escape. In members called `attributes` or `.zattrs` it is as if `keep_twice` was set.
   bool keep_text = false;

@@ -107,7 +107,7 @@ class json_reader {
   bool append(std::vector<T>& open, std::size_t first,
               typename std::vector<T>::value_type&& value) {
     const std::size_t size = open.size();
-    // To touch memory for the first time costs more than to read the text that fills it: a long
+    // To touch memory for the first time costs more than to read the text that fills it. A long
     // list gets as much as it needs, once, and room for the short ones within it.
     if (size - first == many && !grow(open, size + values_to_come() + many)) return false;
     if (size == open.capacity() && !grow(open, 2 * size + 8)) return false;

@@ -24,7 +24,7 @@ enum class json_style : std::uint8_t {
 namespace detail {
 
 /// The shortest text that reads back as `value`, spelled as Python's `repr` spells it, which is
-/// what zarr-python writes: fixed from 1e-4 up to 1e16, always with a point or an exponent.
+/// what zarr-python writes. It is fixed from 1e-4 up to 1e16, always with a point or an exponent.
 void write_json_double(std::string& out, double value);
 
 void write_json_string(std::string& out, std::string_view text);
@@ -110,7 +110,8 @@ struct decimal_digits {
 };
 
 /// The fewest digits that read back as `magnitude`, which is finite and above 0, and of those the
-/// nearest to it: what `std::to_chars` gives, whose tables alone take 120 KiB of a small program.
+/// nearest to it. That is what `std::to_chars` gives, whose tables alone take 120 KiB of a small
+/// program.
 decimal_digits shortest_digits(double magnitude) noexcept;
 
 }  // namespace detail

@@ -36,7 +36,7 @@ constexpr bool has_bare_name_in_v2(const dtype& type) {
          type.kind() == dtype_kind::complex_float16;
 }
 
-/// The `dtype` of a `.zarray`: a NumPy typestr such as `<f4`, `|S12` or `<M8[25us]`, `|O` for
+/// The `dtype` of a `.zarray`. It is a NumPy typestr such as `<f4`, `|S12` or `<M8[25us]`, `|O` for
 /// strings, a list of fields, or the bare name of a type that NumPy does not have. Errors:
 /// `corrupt`; `unsupported`, naming it.
 result<v2_dtype> parse_v2_dtype(const node& value);

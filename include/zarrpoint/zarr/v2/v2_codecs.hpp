@@ -19,9 +19,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// A codec of bytes, a filter or the compressor; `item_size` is that of what it gets.
 result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size);
 
-/// Reads the members `dtype`, `filters` and `compressor`: appends to `codecs` the chain that makes
-/// the same bytes of elements of `type`, which becomes `bytes` where the filter of `|O` says so.
-/// Filters that are absent, null or `[]` are none.
+/// Reads the members `dtype`, `filters` and `compressor`. It appends to `codecs` the chain that
+/// makes the same bytes of elements of `type`, which becomes `bytes` where the filter of `|O` says
+/// so. Filters that are absent, null or `[]` are none.
 result<void> parse_v2_chain(const node& zarray, v2_dtype type, array_metadata& out);
 
 node reversed_axes(std::size_t rank);
