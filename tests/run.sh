@@ -160,7 +160,8 @@ posix() {
 libcxx() {
   local door
   need_packages clang-16 libc++-16-dev libc++abi-16-dev || return 1
-  for door in dcp dcp_save distributed gguf gzip megatron numpy ocdbt orbax safetensors torch zarrpoint; do
+  for door in cache dcp dcp_save delta distributed formats gguf group_manager gzip load_report manager megatron numpy ocdbt \
+    orbax remote s3 safetensors torch zarrpoint; do
     echo "#include <zarrpoint/$door.hpp>"
   done | clang++-16 -std=c++20 -stdlib=libc++ -Wall -Wextra -Werror -fsyntax-only -Iinclude -x c++ - &&
     row libcxx "core zarr"

@@ -34,7 +34,8 @@ TEST_CASE("what a library takes is counted by the resource, and given back whole
   library unlimited(zp::default_resource());
   CHECK(library::allocate(&unlimited, SIZE_MAX - 4096) == nullptr);
   CHECK(unlimited.no_memory("a context").message ==
-        "cannot allocate " + std::to_string(SIZE_MAX - 4096) + " bytes for a context");
+        "cannot allocate " + std::to_string(SIZE_MAX - 4096) +
+            " bytes for a context: the resource refused it");
 #endif
 }
 

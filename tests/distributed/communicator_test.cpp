@@ -66,9 +66,10 @@ TEST_CASE("communicator: ranks and numbers of messages are checked") {
     REQUIRE_FALSE(outcome);
     CHECK(to_string(outcome.failure()) == text);
   };
-  refused(alone.exchange({}), "invalid_argument: exchange: 0 messages for 1 ranks");
+  refused(alone.exchange({}),
+          "invalid_argument: exchange: 0 messages were given for 1 ranks; give one for each");
   refused(alone.scatter({zp::collective::scatter}, {}),
-          "invalid_argument: scatter: 0 messages for 1 ranks");
+          "invalid_argument: scatter: 0 messages were given for 1 ranks; give one for each");
   refused(alone.gather({zp::collective::gather, 1}, {}),
           "invalid_argument: gather: there is no rank 1; the number of ranks is 1");
   refused(alone.broadcast({zp::collective::broadcast, -1}, {}),

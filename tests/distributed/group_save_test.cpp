@@ -381,7 +381,7 @@ TEST_CASE("save: a process of another version is named, and nothing is written")
         }));
     CAPTURE(said);
     CHECK(said.find("unsupported: ") != said.npos);
-    const std::string process = "process " + std::to_string(sender) + ": unknown version 3";
+    const std::string process = "process " + std::to_string(sender) + ": version 3 is not known";
     CHECK(said.find(process) != said.npos);
     CHECK_FALSE(std::filesystem::exists(folder / "c"));
   }

@@ -207,7 +207,7 @@ TEST_CASE("thread_communicator: a wrong argument of one rank is an error of all"
     return barrier(self);
   });
   CHECK(text_of_others(outcomes, -1) ==
-        "invalid_argument: rank 2: exchange: 2 messages for 3 ranks");
+        "invalid_argument: rank 2: exchange: 2 messages were given for 3 ranks; give one for each");
   const auto no_root = thread_world::run(3, [](thread_communicator& self) -> result<void> {
     ZARRPOINT_CHECK(broadcast(self, {}, self.rank() == 1 ? 3 : 0));
     return barrier(self);

@@ -56,7 +56,7 @@ TEST_CASE("dlpack_abi: types that are none of ours are named") {
   for (const dlpack::data_type& type : odd)
     CHECK(dlpack::to_dtype(type).failure().code == errc::unsupported);
   CHECK(dlpack::to_dtype({2, 32, 4}).failure().message ==
-        "DLPack type with code 2, 32 bits, 4 lanes");
+        "no dtype is the DLPack type with code 2, 32 bits, 4 lanes");
 }
 
 TEST_CASE("dlpack_abi: devices by name") {

@@ -45,6 +45,15 @@ TEST_CASE("buffer: the resource's refusal is an error that says how much was ask
         "cannot allocate 101 bytes: 0 of the 100 bytes of the budget are in use");
 }
 
+TEST_CASE("buffer: what has room in the budget, and the caller's resource refuses, is told so") {
+  zp::limited_resource own(50);  // as a caller's own resource beneath the budget
+  zp::limited_resource budget(100, own);
+  const auto refused = zp::buffer::allocate(60, budget);
+  REQUIRE(!refused);
+  CHECK(refused.failure().code == zp::errc::resource_limit);
+  CHECK(refused.failure().message == "cannot allocate 60 bytes: the resource refused it");
+}
+
 TEST_CASE("buffer: moves hand over the memory, and it is given back exactly once") {
   zp::limited_resource resource(1000);
   {

@@ -264,7 +264,7 @@ ZARRPOINT_INLINE result<void> selection::check(const dims& bounds) const {
   for (std::size_t i = 0; i < rank(); ++i) {
     if (step[i] < 1 || shape[i] < 0 || offset[i] < 0)
       return error{errc::invalid_argument,
-                   "a selection must have offsets and counts of 0 or more, and steps of 1 or more"};
+                   "a selection needs offsets and counts of 0 or more, steps of 1 or more"};
     index_t last = 0;
     if (shape[i] == 0) {
       if (offset[i] > bounds[i]) return outside(bounds);

@@ -6,15 +6,23 @@
 
 #include <concepts>
 #include <limits>
+#include <string>
 
 namespace zarrpoint { inline namespace v0 {
+
+namespace detail {
+
+inline error too_large(const char* of) {
+  return {errc::out_of_range, std::string(of) + " of sizes is too large"};
+}
+
+}  // namespace detail
 
 /// `a + b`, or `out_of_range`. Every size that comes from a file goes through these.
 template <std::integral T>
 result<T> checked_add(T a, std::type_identity_t<T> b) {
   T sum{};
-  if (__builtin_add_overflow(a, b, &sum))
-    return error{errc::out_of_range, "a sum of sizes is too large for its integer type"};
+  if (__builtin_add_overflow(a, b, &sum)) return detail::too_large("a sum");
   return sum;
 }
 
@@ -22,8 +30,7 @@ result<T> checked_add(T a, std::type_identity_t<T> b) {
 template <std::integral T>
 result<T> checked_mul(T a, std::type_identity_t<T> b) {
   T product{};
-  if (__builtin_mul_overflow(a, b, &product))
-    return error{errc::out_of_range, "a product of sizes is too large for its integer type"};
+  if (__builtin_mul_overflow(a, b, &product)) return detail::too_large("a product");
   return product;
 }
 

@@ -106,7 +106,7 @@ ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
   return out + "}}";
 }
 
-inline result<std::string> text_member(const node& from, std::string_view key) {
+inline result<std::string> delta_text_member(const node& from, std::string_view key) {
   const node* const found = from.find(key);
   if (found == nullptr || found->if_string() == nullptr)
     return bad_delta("member \"" + std::string(key) + "\" is missing or is not a string");
@@ -120,7 +120,7 @@ inline result<chunk_digests> parse_objects(const node& from) {
     object_digest object;
     const node* const size = one.value.find("size");
     const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
-    ZARRPOINT_TRY(sums, text_member(one.value, "crc32c"));
+    ZARRPOINT_TRY(sums, delta_text_member(one.value, "crc32c"));
     if (!bytes || !parse_digests(sums, object))
       return bad_delta("object " + in_quotes(one.key) + " has no size or no checksums");
     object.size = *bytes;
@@ -130,18 +130,18 @@ inline result<chunk_digests> parse_objects(const node& from) {
 }
 
 inline result<delta_document> parse_delta_document(node own, node attributes) {
-  ZARRPOINT_TRY(seal, text_member(own, "crc32c"));
+  ZARRPOINT_TRY(seal, delta_text_member(own, "crc32c"));
   std::erase_if(*own.if_object(), [](const node::member& one) { return one.key == "crc32c"; });
   if (seal != commit_seal(own)) return bad_delta("its checksum does not match");
   delta_document out;
   const node* const base = own.find("base");
   if (base == nullptr) return bad_delta("no base is named");
-  ZARRPOINT_TRY(id, text_member(*base, "id"));
+  ZARRPOINT_TRY(id, delta_text_member(*base, "id"));
   out.base_id = std::move(id);
-  ZARRPOINT_TRY(forms, text_member(*base, "forms_crc32c"));
+  ZARRPOINT_TRY(forms, delta_text_member(*base, "forms_crc32c"));
   out.base_forms = std::move(forms);
   if (base->find("path") != nullptr) {
-    ZARRPOINT_TRY(path, text_member(*base, "path"));
+    ZARRPOINT_TRY(path, delta_text_member(*base, "path"));
     out.base_path = std::move(path);
   }
   const node* const removed = own.find("removed");

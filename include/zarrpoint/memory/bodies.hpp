@@ -309,6 +309,7 @@ ZARRPOINT_INLINE void* limited_resource::allocate(std::size_t bytes,
   if (!take(bytes, total)) return nullptr;
   void* const memory = upstream_->allocate(bytes, alignment);
   if (memory == nullptr) {
+    is_beneath_.store(true, std::memory_order_relaxed);
     refund(bytes);
   } else {
     note_peak(total);
@@ -332,7 +333,10 @@ ZARRPOINT_INLINE bool limited_resource::charge(std::size_t bytes) noexcept {
 ZARRPOINT_INLINE bool limited_resource::take(std::size_t bytes, std::size_t& total) noexcept {
   std::size_t used = in_use_.load(std::memory_order_relaxed);
   do {
-    if (bytes > limit_ - used) return false;
+    if (bytes > limit_ - used) {
+      is_beneath_.store(false, std::memory_order_relaxed);
+      return false;
+    }
     total = used + bytes;
   } while (!in_use_.compare_exchange_weak(used, total, std::memory_order_relaxed));
   return true;
@@ -350,9 +354,12 @@ ZARRPOINT_INLINE error detail::cannot_allocate(std::size_t bytes, const memory_r
                                                std::string_view what) {
   std::string text = "cannot allocate " + std::to_string(bytes) + " bytes";
   if (!what.empty()) text.append(" for ").append(what);
-  if (from.bytes_limit() != SIZE_MAX)
-    text += ": " + std::to_string(from.bytes_in_use()) + " of the " +
-            std::to_string(from.bytes_limit()) + " bytes of the budget are in use";
+  const std::size_t limit = from.bytes_limit();
+  if (limit == SIZE_MAX)
+    text += ": the resource refused it";
+  else
+    text += ": " + std::to_string(from.bytes_in_use()) + " of the " + std::to_string(limit) +
+            " bytes of the budget are in use";
   return {errc::resource_limit, std::move(text)};
 }
 

@@ -28,7 +28,8 @@ class memory_resource {
   /// Gives back what `allocate` returned for the same size and alignment.
   virtual void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept = 0;
 
-  /// For messages: the bytes above which it refuses; SIZE_MAX when there is no such number.
+  /// For messages: the bytes above which it refuses. SIZE_MAX when there is no such number, and
+  /// when it was not this number that refused last.
   virtual std::size_t bytes_limit() const noexcept { return SIZE_MAX; }
   /// For messages: how many of them are in use.
   virtual std::size_t bytes_in_use() const noexcept { return 0; }
@@ -61,7 +62,9 @@ class limited_resource final : public memory_resource {
   std::size_t in_use() const noexcept { return in_use_.load(std::memory_order_relaxed); }
   /// The most bytes that were ever in use at once.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
-  std::size_t bytes_limit() const noexcept override { return limit(); }
+  std::size_t bytes_limit() const noexcept override {
+    return is_beneath_.load(std::memory_order_relaxed) ? SIZE_MAX : limit_;
+  }
   std::size_t bytes_in_use() const noexcept override { return in_use(); }
 
  private:
@@ -73,6 +76,7 @@ class limited_resource final : public memory_resource {
   std::size_t limit_;
   std::atomic<std::size_t> in_use_{0};
   std::atomic<std::size_t> peak_{0};
+  std::atomic<bool> is_beneath_{false};  ///< the last refusal was that of `upstream_`
 };
 
 namespace detail {

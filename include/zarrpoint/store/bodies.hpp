@@ -881,8 +881,7 @@ ZARRPOINT_INLINE result<stored_place> read_only_file_scheme::open_directory(cons
 
 ZARRPOINT_INLINE result<stored_place> read_only_file_scheme::open(const url& at,
                                                                   const place_use& use) {
-  if (use.write)
-    return error{errc::unsupported, "this table of stores (context::stores) is read-only"};
+  if (use.write) return error{errc::unsupported, "context::stores is read-only"};
   return open_directory(at);
 }
 

@@ -542,7 +542,7 @@ ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"kind", "chunk_shapes"}));
   const node::array* axes = shapes->if_array();
   if (axes == nullptr || axes->size() > max_rank)
-    return corrupt("chunk_shapes must be a list with one entry for each axis");
+    return corrupt("chunk_shapes must have an entry for each axis");
   for (const node& axis : *axes) {
     ZARRPOINT_TRY(edges, parse_axis_edges(axis).at("chunk_shapes"));
     out.chunk_shape.push_back(edges.largest());

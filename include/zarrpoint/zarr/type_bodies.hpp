@@ -181,7 +181,7 @@ ZARRPOINT_INLINE result<void> parse_number_fill(const node& value, const dtype& 
   }
   const node::array* parts = value.if_array();
   if (parts == nullptr || parts->size() != 2)
-    return corrupt("must be a list of the real and the imaginary part");
+    return corrupt("must be a list: real part, imaginary part");
   const dtype part = type.component();
   for (std::size_t i = 0; i < 2; ++i) {
     ZARRPOINT_TRY(bits, parse_float_fill((*parts)[i], part, zarr_format));
@@ -314,7 +314,7 @@ ZARRPOINT_INLINE result<void> parse_record_fill(const node& value, const dtype& 
         parse_element_fill(*given, one.type, zarr_format, to + one.offset).at(in_quotes(one.name)));
   }
   if (list == nullptr && value.if_object()->size() != fields.size())
-    return corrupt("has values for fields that the data type does not have");
+    return corrupt("has fields that the data type does not have");
   return {};
 }
 

@@ -81,7 +81,7 @@ class scratch_pool {
                                                   std::size_t alignment) noexcept override;
     ZARRPOINT_NO_KEY void deallocate(void* memory, std::size_t bytes,
                                      std::size_t alignment) noexcept override;
-    std::size_t bytes_limit() const noexcept override { return owner_->budget_.limit(); }
+    std::size_t bytes_limit() const noexcept override { return owner_->budget_.bytes_limit(); }
     std::size_t bytes_in_use() const noexcept override { return owner_->budget_.in_use(); }
 
    private:

@@ -143,7 +143,7 @@ class device_read {
                                              ", the memory " + to_string(target().shape)};
     ZARRPOINT_CHECK(byte_count(part.shape, element_bytes()));
     if (element_bytes() > slot_bytes())
-      return error{errc::resource_limit, "elements of " + std::to_string(element_bytes()) +
+      return error{errc::resource_limit, "an element has " + std::to_string(element_bytes()) +
                                              " bytes, more than a staging slot of " +
                                              std::to_string(slot_bytes())};
     ZARRPOINT_CHECK(delivery_.check());

@@ -178,7 +178,7 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
   const node::object* members = configuration.if_object();
   if (members == nullptr) return error{errc::corrupt, "sharding_indexed: configuration is missing"};
   if (detail::is_deeper(configuration, most_levels))
-    return error{errc::unsupported, "sharding_indexed: shards lie within each other deeper than " +
+    return error{errc::unsupported, "sharding_indexed: shards are nested deeper than " +
                                         std::to_string(most_levels) + " levels"};
   return parse(configuration, *members).at(name);
 }
@@ -269,8 +269,7 @@ ZARRPOINT_INLINE result<shard_parts> array_codecs::make_parts(const sharding_con
   ZARRPOINT_TRY(index_chain, codec_chain::resolve(config.index_codecs, index_spec, known_)
                                  .at("sharding_indexed: index_codecs"));
   if (!index_chain.fixed_size() || !index_chain.can_encode())
-    return error{errc::unsupported,
-                 "sharding_indexed: index_codecs must write a fixed number of bytes"};
+    return error{errc::unsupported, "sharding_indexed: index_codecs must have a fixed size"};
   const std::uint64_t index_size = index_chain.encoded_bound();
   return shard_parts{config.codecs, std::move(chain), std::move(index_chain), index_size,
                      config.location};
@@ -419,7 +418,7 @@ struct array_layout::split {
       if (one.name != sharding_config::name) {
         (out.sharding ? out.suffix : out.prefix).push_back(one);
       } else if (out.sharding) {
-        return error{errc::corrupt, "sharding_indexed occurs twice in the list of codecs"};
+        return error{errc::corrupt, "codecs: sharding_indexed occurs twice"};
       } else {
         ZARRPOINT_TRY(config, sharding_config::from_configuration(one.configuration));
         out.sharding = std::move(config);

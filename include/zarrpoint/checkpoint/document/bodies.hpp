@@ -238,8 +238,8 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
   if (!number) return detail::bad_commit("member \"format\" is missing or is not an integer");
   if (*number != commit_document::current_format)
     return error{errc::unsupported, "the commit document has format " + std::to_string(*number) +
-                                        "; 1 is read here, and 2, a delta, by "
-                                        "open_delta of <zarrpoint/delta.hpp>"};
+                                        "; open_delta of <zarrpoint/delta.hpp> "
+                                        "reads 2, a delta"};
   ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
   std::erase_if(*from.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
   if (seal != detail::commit_seal(from))
@@ -750,8 +750,9 @@ class contents_reader {
       if (found == one.text && zarr_format == one.zarr_format) return one.document;
     ZARRPOINT_TRY(parsed, parse(path, found, nullptr));
     recent_document& to = recent_[parsed_++ % std::size(recent_)];
-    to = {std::move(found), zarr_format,
-          detail::make_counted<const stored_document>(std::move(parsed))};
+    to.document = detail::make_counted<const stored_document>(std::move(parsed));
+    to.text.swap(found);
+    to.zarr_format = zarr_format;
     return to.document;
   }
 

@@ -101,7 +101,7 @@ ZARRPOINT_INLINE result<std::size_t> zstd_codec::decode(bytes_view from, mutable
   auto& state = scratch.state<detail::zstd_state<ZSTD_DCtx>>();
   ZSTD_DCtx* const context = state.context();
   if (context == nullptr) return state.no_memory();
-  if (from.empty()) return error{errc::corrupt, "the input is empty; a zstd frame was expected"};
+  if (from.empty()) return error{errc::corrupt, "the input is empty"};
   std::size_t done = 0;
   while (!from.empty()) {
     // One frame at a time. What is not a frame of today's format never reaches the decoders of

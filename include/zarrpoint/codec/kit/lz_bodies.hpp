@@ -347,8 +347,9 @@ ZARRPOINT_INLINE result<std::size_t> snappy_decode(bytes_view from, mutable_byte
     if (status != lz_status::ok) return cursor.finish(status);
   }
   if (cursor.done() != expected)
-    return error{errc::corrupt, std::to_string(cursor.done()) + " bytes decoded, " +
-                                    std::to_string(expected) + " announced"};
+    return error{errc::corrupt, "it decodes to " + std::to_string(cursor.done()) +
+                                    " bytes, not to the " + std::to_string(expected) +
+                                    " that it announces"};
   return cursor.finish(lz_status::ok);
 }
 

@@ -272,7 +272,7 @@ class json_rows_reader {
   result<void> finish();
 
  private:
-  static error cut_short() { return {errc::corrupt, "cut short"}; }
+  static error cut_short() { return {errc::corrupt, "it is cut short"}; }
 
   void skip_space();
   result<void> expect(char wanted);
@@ -347,7 +347,7 @@ class msgpack_reader {
   result<void> finish() const;
 
  private:
-  static error cut_short() { return {errc::corrupt, "cut short"}; }
+  static error cut_short() { return {errc::corrupt, "it is cut short"}; }
 
   /// A big-endian number of `size` bytes.
   result<std::uint64_t> take(std::size_t size);

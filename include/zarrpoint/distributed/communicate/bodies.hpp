@@ -45,8 +45,8 @@ ZARRPOINT_INLINE result<void> check_messages(const collective_step& step, std::s
                                              int size) {
   if (count == static_cast<std::size_t>(size)) return {};
   return error{errc::invalid_argument, std::string(to_string(step.what)) + ": " +
-                                           std::to_string(count) + " messages for " +
-                                           std::to_string(size) + " ranks"};
+                                           std::to_string(count) + " messages were given for " +
+                                           std::to_string(size) + " ranks; give one for each"};
 }
 
 ZARRPOINT_INLINE error unmatched(int other, const std::string& its, int mine,

@@ -569,7 +569,8 @@ ZARRPOINT_INLINE std::optional<index_t> parse_iteration_name(std::string_view na
 }
 
 ZARRPOINT_INLINE result<location> iteration_at(const location& folder, index_t iteration) {
-  if (iteration < 0) return error{errc::invalid_argument, "iteration " + std::to_string(iteration)};
+  if (iteration < 0)
+    return error{errc::invalid_argument, "iteration " + std::to_string(iteration) + " is negative"};
   if (detail::location_access::is_path(folder))
     return location(folder.name() + "/" + iteration_name(iteration));
   ZARRPOINT_TRY(place, detail::location_access::to_read(folder));

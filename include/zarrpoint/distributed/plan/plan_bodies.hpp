@@ -439,7 +439,8 @@ ZARRPOINT_INLINE result<void> write_grid::check() const {
   ZARRPOINT_CHECK(element_count(shape));
   for (std::size_t axis = 0; axis < shape.rank(); ++axis) {
     if (cell_shape[axis] < 1)
-      return error{errc::corrupt, "cells of shape " + to_string(cell_shape)};
+      return error{errc::corrupt,
+                   "cells of shape " + to_string(cell_shape) + " must have extents of 1 or more"};
     if (edges.empty()) continue;
     ZARRPOINT_CHECK(edges[axis].check(shape[axis]));
     if (edges[axis].repeats() || edges[axis].end() != shape[axis])

@@ -122,7 +122,8 @@ ZARRPOINT_INLINE std::uint32_t shard_table::intern(shard_form form) {
 
 ZARRPOINT_INLINE result<void> shard_table::append(int rank, std::uint32_t form,
                                                   std::span<const index_t> numbers) {
-  if (rank < 0) return error{errc::invalid_argument, "process " + std::to_string(rank)};
+  if (rank < 0)
+    return error{errc::invalid_argument, "process " + std::to_string(rank) + " is negative"};
   if (form >= forms_.size() || numbers.size() != forms_[form].width())
     return error{errc::invalid_argument, "a shard has the wrong number of values"};
   if (records_.size() >= UINT32_MAX)
@@ -277,7 +278,7 @@ ZARRPOINT_INLINE result<void> wire_reader::finish() const {
   if (failed_) return error{errc::corrupt, "the message of a process is truncated or damaged"};
   if (!rest_.empty())
     return error{errc::corrupt,
-                 "message of a process: " + std::to_string(rest_.size()) + " bytes too many"};
+                 "message of a process: " + std::to_string(rest_.size()) + " bytes follow its end"};
   return {};
 }
 
@@ -382,8 +383,10 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> encode_shards(const shard_table&
   out.number(shards.forms().size());
   for (const shard_form& form : shards.forms()) {
     if (form.replica_parts > detail::max_replica_parts)
-      return error{errc::invalid_argument, "shard of \"" + form.key + "\": a replica id of " +
-                                               std::to_string(form.replica_parts) + " numbers"};
+      return error{errc::invalid_argument, "shard of \"" + form.key + "\": its replica id has " +
+                                               std::to_string(form.replica_parts) +
+                                               " numbers, more than " +
+                                               std::to_string(detail::max_replica_parts)};
     detail::write_form(out, form);
   }
   out.number(shards.size());
@@ -408,8 +411,9 @@ ZARRPOINT_INLINE result<void> decode_shards(bytes_view message, int rank, shard_
   wire_reader from(message);
   const std::uint64_t version = from.number();
   if (!from.failed() && version != detail::wire_version)
-    return error{errc::unsupported, "message of process " + std::to_string(rank) +
-                                        ": unknown version " + std::to_string(version)};
+    return error{errc::unsupported, "message of process " + std::to_string(rank) + ": version " +
+                                        std::to_string(version) +
+                                        " is not known: all processes need the same zarrpoint"};
   std::vector<std::uint32_t> forms;
   for (std::size_t n = from.count(8); n > 0 && !from.failed(); --n)
     forms.push_back(into.intern(detail::read_form(from)));

@@ -483,8 +483,9 @@ ZARRPOINT_INLINE result<tensor> cell_assembler::join_pieces(const tensor_spec& c
   for (const cell_source& source : sources) {
     const flat_range range = source.range;
     if (range.start < 0 || range.stop < range.start || range.stop > room)
-      return error{errc::corrupt, "plan: flat range " + to_string(range) + " of a shard of " +
-                                      std::to_string(room) + " elements"};
+      return error{errc::corrupt, "plan: flat range " + to_string(range) +
+                                      " reaches beyond a shard of " + std::to_string(room) +
+                                      " elements"};
     const mutable_host_view to =
         dense_view(out.mutable_view().data + range.start * static_cast<index_t>(size),
                    tensor_spec{cell.type, dims{range.size()}});

@@ -64,7 +64,7 @@ class device_filler {
                    "strings live in host memory only; load or save them without a device"};
     const std::size_t slot = to_.ring().slot_bytes();
     if (size_ > slot)
-      return error{errc::resource_limit, "elements of " + std::to_string(size_) +
+      return error{errc::resource_limit, "an element has " + std::to_string(size_) +
                                              " bytes, more than a staging block of " +
                                              std::to_string(slot)};
     ZARRPOINT_TRY(bytes, byte_count(into.spec()));

@@ -268,7 +268,8 @@ ZARRPOINT_INLINE result<local_shards> local_shards::make(std::string key,
 ZARRPOINT_INLINE result<std::size_t> local_shards::find(const metadata_index& index) const {
   const std::string name = "shards of \"" + key_ + "\": ";
   if (index.key != key_)
-    return error{errc::invalid_argument, name + "looked up by the key \"" + index.key + "\""};
+    return error{errc::invalid_argument,
+                 name + "it was looked up by another key, \"" + index.key + "\""};
   if (shards_.empty()) return error{errc::out_of_range, name + "this process has none"};
   if (!index.offset)
     return error{errc::invalid_argument, name + "it is looked up without an offset"};

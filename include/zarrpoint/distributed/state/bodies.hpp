@@ -23,7 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE result<const state*> state::at(std::string_view path) const {
   if (const state* found = find(path)) return found;
-  return error{errc::not_found, "state: nothing at " + detail::quoted_path(path)};
+  return error{errc::not_found, "state: there is nothing at " + detail::quoted_path(path)};
 }
 
 ZARRPOINT_INLINE state::state() = default;

@@ -182,9 +182,9 @@ class metadata_reader {
   /// A value that many places share counts at each, with some of what is kept of it.
   result<void> charge(std::size_t count) {
     if (count > (limits_.max_values - charged_) / values_per_box)
-      return error{
-          errc::resource_limit,
-          "more than " + std::to_string(limits_.max_values / values_per_box) + " boxes and items"};
+      return error{errc::resource_limit, "it has more than " +
+                                             std::to_string(limits_.max_values / values_per_box) +
+                                             " boxes and items; raise limits::memory"};
     charged_ += values_per_box * count;
     return {};
   }

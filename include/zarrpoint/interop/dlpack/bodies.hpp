@@ -16,9 +16,9 @@ ZARRPOINT_INLINE result<dtype> to_dtype(const data_type& type) {
   for (const dtype_kind kind : all_dtype_kinds) {
     if (type_of(kind) == type) return dtype(kind);
   }
-  return error{errc::unsupported, "DLPack type with code " + std::to_string(type.code) + ", " +
-                                      std::to_string(type.bits) + " bits, " +
-                                      std::to_string(type.lanes) +
+  return error{errc::unsupported, "no dtype is the DLPack type with code " +
+                                      std::to_string(type.code) + ", " + std::to_string(type.bits) +
+                                      " bits, " + std::to_string(type.lanes) +
                                       (type.lanes == 1 ? " lane" : " lanes")};
 }
 

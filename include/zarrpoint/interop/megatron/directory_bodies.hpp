@@ -457,7 +457,8 @@ ZARRPOINT_INLINE result<contents> directory::list() const {
     const store_key at = std::move(open.back());
     open.pop_back();
     if (std::count(at.str().begin(), at.str().end(), '/') > 64)
-      return error{errc::resource_limit, store_.describe(at) + ": nested deeper than 64 levels"};
+      return error{errc::resource_limit,
+                   store_.describe(at) + ": it is nested deeper than 64 levels"};
     ZARRPOINT_TRY(entries, store_.list(at));
     for (const list_entry& entry : entries) {
       // What has no name that a store may have is nothing that Megatron-Core wrote.
@@ -709,7 +710,8 @@ class shards_of_directory final : public sharded_reader {
     if (auto bare = detail::bare_bytes(file.root())) return *std::move(bare);
     ZARRPOINT_TRY(key, store_key::parse(zarrpoint::unique_key(id) + ".pt"));
     ZARRPOINT_TRY(whole, get(directory_.store(), key, SIZE_MAX));
-    if (!whole) return error{errc::not_found, "object " + zarrpoint::unique_key(id)};
+    if (!whole)
+      return error{errc::not_found, "object " + zarrpoint::unique_key(id) + " is not stored"};
     return message(whole->begin(), whole->end());
   }
 

@@ -91,8 +91,9 @@ class tensor_folders : public v0::detail::virtual_store {
         const store_key at = std::move(open.back());
         open.pop_back();
         if (seen == most || std::count(at.str().begin(), at.str().end(), '/') > 64)
-          return error{errc::resource_limit,
-                       base.describe(at) + ": more than 100,000 folders, or 64 levels of them"};
+          return error{
+              errc::resource_limit,
+              base.describe(at) + ": it has more than 100,000 folders, or 64 levels of them"};
         ZARRPOINT_TRY(entries, base.list(at));
         bool is_array = false;
         for (const list_entry& each : entries) {

@@ -225,8 +225,8 @@ ZARRPOINT_INLINE result<array_metadata> torch_dist_saver::layout(
                    "its shards are in flat pieces and have different shapes, but torch_dist stores "
                    "flat cells of one size"};
     if (grid.shape.rank() >= max_rank)
-      return error{errc::unsupported,
-                   "flat cells of a tensor of rank " + std::to_string(grid.shape.rank())};
+      return error{errc::unsupported, "a tensor of rank " + std::to_string(grid.shape.rank()) +
+                                          " cannot have flat cells"};
   }
   array_metadata out = zarrpoint::detail::raw_array({type, grid.shape});
   out.chunk_shape = grid.cell_shape;

@@ -208,7 +208,8 @@ ZARRPOINT_INLINE result<npy_header> parse_npy(bytes_view file) {
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > npy_header_limit - prefix)
-    return error{errc::resource_limit, "npy header of " + std::to_string(length) + " bytes"};
+    return error{errc::resource_limit, "the npy header has " + std::to_string(length) +
+                                           " bytes, more than " + std::to_string(npy_header_limit)};
   if (text.size() - prefix < length) return detail::broken("it is cut short");
   npy_header out;
   out.data_offset = prefix + length;

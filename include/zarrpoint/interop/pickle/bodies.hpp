@@ -151,11 +151,12 @@ class pickle_to_node {
 
   result<node> convert(const pickle_value& value, std::size_t depth) {
     if (depth > limits_.max_depth)
-      return error{errc::unsupported, "nested deeper than " + std::to_string(limits_.max_depth) +
+      return error{errc::unsupported, "it is nested deeper than " +
+                                          std::to_string(limits_.max_depth) +
                                           " levels, or within itself"};
     if (++values_ > limits_.max_values)
       return error{errc::resource_limit,
-                   "more than " + std::to_string(limits_.max_values) + " values"};
+                   "it has more than " + std::to_string(limits_.max_values) + " values"};
     switch (value.kind()) {
       case pickle_kind::none: return node();
       case pickle_kind::boolean: return node(*value.to_bool());
@@ -206,7 +207,7 @@ class pickle_to_node {
   result<void> charge(const std::string& text) {
     if (text.size() > limits_.max_text - text_)
       return error{errc::resource_limit,
-                   "more than " + std::to_string(limits_.max_text) + " bytes of text"};
+                   "it has more than " + std::to_string(limits_.max_text) + " bytes of text"};
     text_ += text.size();
     return {};
   }
@@ -277,7 +278,7 @@ class pickle_reader {
         return std::move(done).failure().at("at byte " + std::to_string(size - in_.size()));
       if (stack_.size() > limits_.max_values)
         return error{errc::resource_limit,
-                     "more than " + std::to_string(limits_.max_values) + " values"};
+                     "it has more than " + std::to_string(limits_.max_values) + " values"};
     }
     return stack_.finish();
   }

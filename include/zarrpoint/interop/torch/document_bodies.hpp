@@ -65,7 +65,8 @@ ZARRPOINT_INLINE result<dims> read_extents(const pickle_value& value, std::strin
   if (extents.kind() != pickle_kind::tuple && extents.kind() != pickle_kind::list)
     return error{errc::corrupt, std::string(what) + " is not a tuple"};
   if (extents.element_count() > max_rank)
-    return error{errc::unsupported, "rank " + std::to_string(extents.element_count())};
+    return error{errc::unsupported, "its rank " + std::to_string(extents.element_count()) +
+                                        " is more than " + std::to_string(max_rank)};
   dims out;
   for (std::size_t i = 0; i < extents.element_count(); ++i) {
     const auto one = extents.element(i).to_int64();
@@ -171,8 +172,8 @@ ZARRPOINT_INLINE std::optional<node> number_of(const numpy_array& of) {
 
 ZARRPOINT_INLINE result<void> document_budget::charge(std::uint64_t size) {
   if (size > limits.max_text - text)
-    return error{errc::resource_limit,
-                 "more than " + std::to_string(limits.max_text) + " bytes of text and tensors"};
+    return error{errc::resource_limit, "it has more than " + std::to_string(limits.max_text) +
+                                           " bytes of text and tensors"};
   text += static_cast<std::size_t>(size);
   return {};
 }
@@ -278,7 +279,7 @@ class document_maker {
   result<node> convert(const pickle_value& value, std::size_t depth) {
     if (++budget_.values > budget_.limits.max_values)
       return error{errc::resource_limit,
-                   "more than " + std::to_string(budget_.limits.max_values) + " values"};
+                   "it has more than " + std::to_string(budget_.limits.max_values) + " values"};
     switch (value.kind()) {
       case pickle_kind::none: return node();
       case pickle_kind::boolean: return node(*value.to_bool());

@@ -333,7 +333,7 @@ ZARRPOINT_INLINE result<void> extended_file::finish(bytes_view more) {
   const std::uint64_t end = begin + more.size();
   if (!fd_ || more.empty() || more.size() % block != 0 || end > max_file_size)
     return error{errc::invalid_argument,
-                 "extend " + root_->describe(key_) + ": not by whole blocks, or a second time"};
+                 "extend " + root_->describe(key_) + ": a file is extended once, by whole blocks"};
   const unique_fd fd = std::move(fd_);
   struct ::stat info {};
   if (::fstat(fd.get(), &info) != 0) return failure("extend", errno);

@@ -76,7 +76,7 @@ ZARRPOINT_INLINE std::string without_dots(std::string_view path) {
 
 ZARRPOINT_INLINE result<web_url> web_url::parse(std::string_view text) {
   const auto refuse = [](const char* why) {
-    return error{errc::invalid_argument, std::string("not a URL of http or https: ") + why};
+    return error{errc::invalid_argument, std::string("it is not a URL of http or https: ") + why};
   };
   const std::size_t mark = text.find("://");
   if (mark == text.npos) return refuse("it has no scheme");

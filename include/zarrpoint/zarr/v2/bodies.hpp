@@ -120,7 +120,7 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
     const node::array* parts = element.if_array();
     if (parts == nullptr || parts->size() < 2 || parts->size() > 3 ||
         parts->front().if_string() == nullptr)
-      return corrupt("a field must be a list of name, type and, if it is an array, shape");
+      return corrupt("a field must be a list of name, type and maybe a shape");
     const std::string& name = *parts->front().if_string();
     record_field& field = fields.emplace_back();
     result<v2_dtype> parsed = parse_v2_dtype_at((*parts)[1], levels - 1);
