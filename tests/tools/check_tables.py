@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the tables of options and reports in docs/guide.md and the headers together.
+"""Holds the tables of docs/guide.md and docs/errors.md and the headers together.
 
     check_tables.py                prints what does not fit; exit status 1 if there is anything
     check_tables.py --self-test    shows that each way to be wrong is noticed
 
 A table whose first heading is the name of a struct, as `save_options`, names all of its members, in the order of their
 declaration. Where the second heading is "default", true, false, numbers and `texts` there are those of the header.
+
+Each section of docs/errors.md ends with the files and folders that raise its kind of error: each that does is there.
 """
 
 import re
@@ -77,6 +79,26 @@ def check(page, headers):
     return errors
 
 
+def check_errors(page, headers):
+    """`headers`: (path below include/zarrpoint, text) of each."""
+    problems = []
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        kind = re.match(r"`(\w+)`", section)
+        if not kind:
+            continue
+        told = re.findall(r"`([\w/.]+)`", "\n".join(re.findall(r"^\| [^|]* \| (`.*`) \|$", section, re.MULTILINE)))
+        raised = rf"errc::{kind[1]}\b"
+        for path, text in headers:
+            code = re.sub(r"//[^\n]*", "", text)
+            if re.search(raised + r"\s*,", code) and not any(path == one or path.startswith(one + "/") for one in told):
+                problems.append(f"{kind[1]}: {path} raises it and is not in the table")
+        by_helper = rf"{raised}|\b{kind[1]}\("
+        for one in told:
+            if not any((path == one or path.startswith(one + "/")) and re.search(by_helper, text) for path, text in headers):
+                problems.append(f"{kind[1]}: {one} does not raise it")
+    return problems
+
+
 STRUCT = "struct how {\n  int a = 3;  ///< x; y\n  std::size_t b = std::size_t{2} << 20;\n  bool c = true;\n  list d{};\n};\n"
 TABLE = "| `how` | default | what |\n|---|---|---|\n| `a` | 3 | x |\n| `b` | 2 MiB | x |\n| `c` | true | x |\n| `d` | none | x |\n"
 
@@ -84,16 +106,26 @@ TABLE = "| `how` | default | what |\n|---|---|---|\n| `a` | 3 | x |\n| `b` | 2 M
 def self_test():
     bad = [TABLE.replace("| 3 |", "| 4 |"), TABLE.replace("2 MiB", "2 KiB"), TABLE.replace("true", "false"),
            TABLE.replace("`d`", "`e`"), TABLE.replace("| `d` | none | x |\n", "")]  # fmt: skip
+    page = "## `io`\n\n| raised by | in |\n|---|---|\n| a | `a/b.hpp` |\n| c | `c`, `d` |\n"
+    raised = [(path, "return {errc::io, text};") for path in ("a/b.hpp", "c/e.hpp", "d/f.hpp")]
+    if check_errors(page, raised) or not check_errors(page, raised[1:]) or not check_errors(page, [*raised, ("g.hpp", raised[0][1])]):
+        return ["the pages of errors are not compared"]
     failures = [f"good tables are refused: {errors}" for errors in [check(TABLE, [STRUCT])] if errors]
     return failures + [f"not noticed: {table}" for table in bad if not check(table, [STRUCT])]
 
 
 def main(arguments):
-    headers = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "include").rglob("*.hpp"))]
-    page = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
-    errors = self_test() if arguments == ["--self-test"] else check(page, headers)
+    library = ROOT / "include/zarrpoint"
+    headers = [(path.relative_to(library).as_posix(), path.read_text(encoding="utf-8")) for path in sorted(library.rglob("*.[hc]*"))
+               if path.suffix in (".hpp", ".cuh", ".cu")]  # fmt: skip
+    guide, page = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("guide.md", "errors.md"))
+    if arguments == ["--self-test"]:
+        errors = self_test()
+    else:
+        errors = [f"docs/guide.md: {line}" for line in check(guide, [text for _, text in headers])]
+        errors += [f"docs/errors.md: {line}" for line in check_errors(page, headers)]
     for line in errors:
-        print(f"error: docs/guide.md: {line}")
+        print(f"error: {line}")
     return 1 if errors else 0
 
 

@@ -70,8 +70,8 @@ struct http_object {
   std::uint64_t size = 0;
   std::string etag{};           ///< with its quotation marks; or empty
   std::string last_modified{};  ///< where there is no ETag
-  /// No other contents have the same: a weak ETag may be that of others, and a time in seconds is
-  /// that of several changes where the last one has only just been.
+  /// No other contents have the same. A weak ETag may be that of others. A time in seconds is that
+  /// of several changes where the last one has only just been.
   bool is_strong = false;
 };
 
