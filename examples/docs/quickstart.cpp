@@ -14,9 +14,9 @@
 namespace zp = zarrpoint;
 
 int main() {
-  // Save: a leaf is a name and a value. Attributes say what the whole is, or one leaf; a rule says
-  // how leaves are stored, here by a chain of codecs: little-endian elements, zstd of level 3, a
-  // checksum of what it made.
+  // Save: a leaf is a name and a value. Attributes say what the whole is, or one leaf. A rule says
+  // how leaves are stored, here by a chain of codecs: little-endian elements, zstd of level 3, and
+  // a checksum of what it made.
   const std::vector<float> w(1'000'000, 0.5F);
   const std::vector<std::int64_t> tokens(1000, 7);
   const std::int64_t step = 1200;

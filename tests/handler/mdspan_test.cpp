@@ -69,7 +69,7 @@ TEST_CASE("an mdspan that is not strided is refused, as a source and as a target
   using handler = handler_of<small_mdspan<float>>;
   CHECK(handler::spec(tiled).failure().code == errc::invalid_argument);
   CHECK(detail::target_view(tiled, {dtype_kind::float32, {2, 2}}).failure().message ==
-        "an mdspan whose layout is not strided");
+        "the mdspan has a layout without strides: copy it to a strided one");
 }
 
 }  // namespace mdspan_test

@@ -7,8 +7,8 @@
     check_english.py --self-test            shows that each rule catches its breach
     check_english.py --page FILE...         holds these pages to the rules of PAGES: for a page that is rewritten
 
-The comments of a header have sentences of at most 30 words, too. Their tables and lists, which are indented, are left
-out. In a sentence that begins with "Errors" each item, up to a semicolon, counts by itself.
+The comments of headers, and of the command, have sentences of at most 30 words, too. Their tables and lists, which are
+indented, are left out. In a sentence that begins with "Errors" each item, up to a semicolon, counts by itself.
 
 The golden files, which others wrote, are left out, and so is this file.
 
@@ -36,8 +36,9 @@ PAGES = (  # those that are rewritten, a line each
     "docs/write_a_store.md",
 )
 PROSE = tuple(f"docs/{name}.md" for name in (
-    "arrays benchmarks benchmarks-log casts cli codecs data_types deltas design devices distributed embedding errors format formats "
-    "handlers hierarchy index install known-issues migration orbax performance platforms reliability scenarios stores torch tutorial weights"
+    "arrays benchmarks benchmarks-log casts cli codecs data_types deltas design devices distributed embedding errors format formats gcs "
+    "handlers hierarchy index install known-issues migration orbax performance platforms reliability remote s3 scenarios "
+    "stores torch tutorial versions weights"
 ).split())  # fmt: skip
 MOST_WORDS, MOST_COLUMNS = 30, 120
 LEFT_OUT = ("tests/golden/", "tests/tools/check_english.py")
@@ -155,7 +156,7 @@ def check(root, pages=PAGES + PROSE):
         for path in files:
             name = path.relative_to(root).as_posix()
             if path.suffix in KINDS and path.is_file() and not name.startswith(LEFT_OUT):
-                if place == "include":
+                if place in ("include", "tools") and path.suffix in (".hpp", ".cpp", ".cuh", ".cu"):
                     for number, wrong in long_sentences(comments_of(path.read_text(encoding="utf-8"))):
                         errors.append(f"{name}:{number}: {wrong}")
                 for number, words, instead in breaches(path.read_text(encoding="utf-8")):

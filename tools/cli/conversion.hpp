@@ -42,7 +42,7 @@ struct conversion {
 using leaf_saver =
     std::function<zp::result<void>(std::span<const zp::leaf> leaves, const zp::context& how)>;
 
-/// Has all that is converted saved. Arrays that the source can lend are not copied; others are read
+/// Has all that is converted saved. Arrays that the source can lend are not copied. Others are read
 /// when their turn comes, and no more of them at a time than fit into half of the memory. The
 /// leaves are in the order of `conversion::arrays`, and then of its groups.
 zp::result<void> save_converted(const conversion& what, const leaf_saver& save,

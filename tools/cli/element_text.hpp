@@ -35,10 +35,10 @@ struct element_type {
 void append_plain(std::string& out, const std::byte* at, const element_type& type);
 
 /// Appends it as a JSON value. What JSON cannot say as a number is a string, spelled as in Zarr's
-/// fill values: `"NaN"`, `"Infinity"`, `"-Infinity"`, `"NaT"`; a complex number is a list of two, a
+/// fill values: `"NaN"`, `"Infinity"`, `"-Infinity"`, `"NaT"`. A complex number is a list of two, a
 /// time the count of its units, a record an object, raw bytes are hexadecimal digits. Bytes of any
-/// length are `{"base64": "AAE="}`, as is text that is not UTF-8; text with code points that
-/// Unicode does not have is `{"code_points": [55296]}`; a record with fields of such names is
+/// length are `{"base64": "AAE="}`, as is text that is not UTF-8. Text with code points that
+/// Unicode does not have is `{"code_points": [55296]}`. A record with fields of such names is
 /// `{"record": {"base64": 1}}`; a vector is a list.
 void append_json(std::string& out, const std::byte* at, const element_type& type);
 

@@ -537,7 +537,8 @@ std::string message_of(const zp::error& failure) {
     return text +
            ": this zarrpoint was built without libcurl, which URLs need; build it where "
            "libcurl4-openssl-dev is installed, or copy the checkpoint to a path";
-  return text + ": " + (has_remote ? "URLs begin with https://, http:// or s3://" : "give a path");
+  return text + ": " +
+         (has_remote ? "URLs begin with https://, http://, s3:// or gs://" : "give a path");
 }
 
 /// Which option follows the symbolic link that an error tells of.

@@ -47,8 +47,8 @@ class table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   /// Columns from this one on are aligned to the right.
   void right_from(std::size_t column) { right_from_ = column; }
-  /// Makes it at most `width` columns wide: of the columns in `order`, the first first, texts are
-  /// cut down to 12 columns, an ellipsis among them; where that is not enough they are left out,
+  /// Makes it at most `width` columns wide. Of the columns in `order`, the first first, texts are
+  /// cut down to 12 columns, an ellipsis among them. Where that is not enough they are left out,
   /// but for the last one, which is not cut below 32 before.
   void fit(std::size_t width, const std::vector<std::size_t>& order);
   /// The last row is set apart when it holds `totals`.

@@ -14,9 +14,9 @@ namespace cli {
 
 namespace zp = zarrpoint;
 
-/// One rule for names. FROM is the name of an array or of a group, whose arrays it then renames,
-/// or a glob as `glob_match` has it; what its wildcards stand for takes the place of those of TO,
-/// the first for the first and so on.
+/// One rule for names. FROM is the name of an array or of a group, whose arrays it then renames, or
+/// a glob as `glob_match` has it. What its wildcards stand for takes the place of those of TO, the
+/// first for the first and so on.
 struct rename_rule {
   std::string from;
   std::string to;

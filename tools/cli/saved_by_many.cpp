@@ -33,7 +33,7 @@ zp::result<bool> has(const zp::any_store& store, std::string_view file) {
   return object != nullptr;
 }
 
-/// A folder that holds a checkpoint of Megatron-Core's, of the folders that arrays lie in: `source`
+/// A folder that holds a checkpoint of Megatron-Core's, of the folders that arrays lie in. `source`
 /// reads the arrays of all folders where no group is, and so those of all iterations of a run.
 zp::result<std::optional<std::string>> find_in_folders(const zp::any_store& root,
                                                        const source& from) {
@@ -50,7 +50,7 @@ zp::result<std::optional<std::string>> find_in_folders(const zp::any_store& root
 }
 
 /// Refuses what was a checkpoint of Megatron-Core's, or is several, though no `metadata.json` says
-/// so: the objects and the common state would be lost, or those of one would go with all tensors.
+/// so. The objects and the common state would be lost, or those of one would go with all tensors.
 zp::result<void> check_no_megatron(const zp::any_store& root, const source& from,
                                    const std::string& path) {
   ZARRPOINT_TRY(is_rest, has(root, mg::detail::common_file));

@@ -3,7 +3,7 @@
 #pragma once
 
 // The arrays of a conversion as leaves. What must be read or decoded first is so when its turn
-// comes: a file is a device, whose memory the host cannot touch, and whose arrays come from it in
+// comes. A file is a device, whose memory the host cannot touch, and whose arrays come from it in
 // copies.
 
 #include <zarrpoint/core/box.hpp>

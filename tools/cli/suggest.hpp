@@ -11,7 +11,8 @@
 namespace cli {
 
 /// The word of `known` that takes the fewest steps to be made of `word`, where a step adds, removes
-/// or changes a character, or exchanges two neighbours; empty when that is more than half of it.
+/// or changes a character, or exchanges two neighbours. It is empty when that is more than half of
+/// it.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 
 /// `; the nearest is "inspect". The commands are: inspect, cat`, the first part where there is one.

@@ -99,13 +99,12 @@ struct applied_delta {
 /// Makes loaded tensors, which hold what the base has, those of the delta, in place: memory that
 /// does not change is read and not written. No base is needed. Each target is dense, in host
 /// memory, with the leaf's dtype and shape. Before the first byte changes, the stored bytes of the
-/// delta have their checksums, and all targets the elements of the base: of all that was saved so
-/// follows the result, which is compared as it is made. An error after that says that the tensors
+/// delta have their checksums, and all targets the elements of the base. So the result of all that
+/// was saved follows, which is compared as it is made. An error after that says that the tensors
 /// are changed in part: a file that changed or was lost since, a stop, or a delta of a hostile
-/// writer. Takes an inner chunk and 64 KiB a worker.
-/// Errors: `corrupt` for tensors that are not those of the base; `shape_mismatch`,
-/// `dtype_mismatch`; `not_found` for a target that the delta removes; `invalid_argument` for
-/// targets that share memory.
+/// writer. Takes an inner chunk and 64 KiB a worker. Errors: `corrupt` for tensors that are not
+/// those of the base; `shape_mismatch`, `dtype_mismatch`; `not_found` for a target that the delta
+/// removes; `invalid_argument` for targets that share memory.
 result<applied_delta> apply_delta(const location& delta, std::span<const load_target> targets,
                                   const context& how = default_context());
 result<applied_delta> apply_delta(const location& delta, std::initializer_list<load_target> targets,

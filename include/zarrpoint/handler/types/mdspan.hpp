@@ -43,7 +43,8 @@ struct mdspan_handler {
   /// Errors: `invalid_argument` for a mapping that is not strided.
   static result<tensor_spec> spec(const M& value) {
     if (!value.is_strided())
-      return error{errc::invalid_argument, "an mdspan whose layout is not strided"};
+      return error{errc::invalid_argument,
+                   "the mdspan has a layout without strides: copy it to a strided one"};
     return tensor_spec{type, shape(value)};
   }
   static host_view view(const M& value) {
