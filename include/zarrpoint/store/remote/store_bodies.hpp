@@ -361,8 +361,8 @@ ZARRPOINT_INLINE web_place cut_address(web_url at) {
   return out;
 }
 
-/// A file whose last bytes are read once, with the first of them that is asked for, and kept: of a
-/// zip file its directory, and the document that `save` puts before it.
+/// A file whose last bytes are read once, with the first of them that is asked for, and kept. Of a
+/// zip file these are its directory, and the document that `save` puts before it.
 class file_with_tail final : public blob {
  public:
   file_with_tail(std::unique_ptr<blob> of, std::uint64_t most)
