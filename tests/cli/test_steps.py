@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zarrpoint authors
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a training run: steps, keep, rm and prune."""
+"""The steps of a training run: steps, keep, rm and prune; test_watch.py has watch."""
 
 import json
 import shutil
@@ -11,13 +11,25 @@ from safetensors.numpy import save_file
 from support import FAILED, NO, OK, Case
 
 
-def mark_of(step, metrics, files):
+def mark_of(step, metrics, files, saved_at):
     """What a manager writes beside the items of a step."""
-    out = {"version": 1, "step": step, "saved_at_ms": 1_700_000_000_000 + step, "metrics": metrics}
+    out = {"version": 1, "step": step, "saved_at_ms": saved_at, "metrics": metrics}
     out |= {"items": sorted({name.split("/")[0] for name in files}), "files": files}
     text = json.dumps(out, separators=(",", ":"))
     out["crc32c"] = f"{google_crc32c.value(text.encode()):08x}"
     return out
+
+
+def make_step(run, step, loss, saved_at=None):
+    """A step with one item, as a manager writes it: under another name until it is whole."""
+    run.mkdir(exist_ok=True)
+    at = run / f".{step}.tmp"
+    at.mkdir()
+    save_file({"w": np.full(10, step, np.float32)}, at / "w.safetensors")
+    size = (at / "w.safetensors").stat().st_size
+    mark = mark_of(step, {"loss": loss}, {"w.safetensors": size}, saved_at or 1_700_000_000_000 + step)
+    (at / "zarrpoint_step.json").write_text(json.dumps(mark))
+    at.rename(run / f"step_{step:08d}")
 
 
 class Steps(Case):
@@ -25,12 +37,7 @@ class Steps(Case):
         """A run whose steps have one item each, as a manager writes them."""
         run = self.folder / "run"
         for step, loss in steps.items():
-            at = run / f"step_{step:08d}"
-            at.mkdir(parents=True)
-            save_file({"w": np.full(10, step, np.float32)}, at / "w.safetensors")
-            size = (at / "w.safetensors").stat().st_size
-            mark = mark_of(step, {"loss": loss}, {"w.safetensors": size})
-            (at / "zarrpoint_step.json").write_text(json.dumps(mark))
+            make_step(run, step, loss)
         return run
 
     def names(self, run):
@@ -63,7 +70,8 @@ class Steps(Case):
         self.assertEqual(self.names(run), before)
         self.assertEqual(shown.count("would go"), 2)
         self.assertIn('the newest 2, or the best 1 by "loss" (lower is better)', shown)
-        self.expect(OK, "keep", run, "1")
+        self.assertIn("\n2 steps, ", shown)
+        self.assertEqual(self.text("keep", run, "1"), "kept  step 1\n")
         self.expect(OK, *options)
         self.assertEqual(self.names(run), [f"step_{n:08d}" for n in (1, 2, 4, 10)])
         self.assertIn("nothing goes", self.expect(OK, *options).stdout.decode())
@@ -113,3 +121,8 @@ class Steps(Case):
                        ("--max-age", "7"), ("--max-age", "99999999999999d"), ("--max-size", "much")):  # fmt: skip
             self.expect(FAILED, "prune", run, *option)
         self.expect(FAILED, "keep", run, "5")
+        none = self.folder / "none"
+        for command in (("steps",), ("prune", "--newest", "1"), ("rm", "1"), ("keep", "1")):
+            said = self.refused(command[0], none, *command[1:])
+            self.assertIn(f"{none} does not exist", said)
+            self.assertFalse(none.exists())

@@ -254,7 +254,7 @@ class Usage(Case):
             self.refused(*arguments)
 
     def test_a_mistyped_word_is_answered_with_the_nearest(self):
-        commands = "The commands are: inspect, cat, verify, seal, convert, delta, apply, squash, diff, stats, steps, keep, rm, prune, completion, help\n"
+        commands = "The commands are: inspect, cat, verify, seal, convert, delta, apply, squash, diff, stats, steps, watch, keep, rm, prune, completion, help\n"
         for words, answer in [
             (("inspcet", "."), '"inspcet" is not a command; the nearest is "inspect". ' + commands),
             (("--memory", "1G", "verfy", "."), '"verfy" is not a command; the nearest is "verify". ' + commands),

@@ -101,6 +101,13 @@ struct steps_arguments {
 };
 exit_status run_steps(const steps_arguments& of, const zp::context& how);
 
+struct watch_arguments {
+  std::string path;
+  std::string interval = "2s", timeout{};  ///< empty: none
+  bool once = false, json = false;
+};
+exit_status run_watch(const watch_arguments& of, const zp::context& how);
+
 struct keep_arguments {
   std::string path;
   std::vector<std::int64_t> steps{};

@@ -16,10 +16,10 @@ constexpr std::string_view bash_script =
 _zarrpoint() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
   local command= word path=
-  local commands="inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion help"
+  local commands="inspect cat verify seal convert delta apply squash diff stats steps watch keep rm prune completion help"
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case $word in
-      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|steps|keep|rm|prune|completion|help) command=$word; break ;;
+      inspect|cat|verify|seal|convert|delta|apply|squash|diff|stats|steps|watch|keep|rm|prune|completion|help) command=$word; break ;;
     esac
   done
   local options="--help --memory --follow-links"
@@ -29,6 +29,7 @@ _zarrpoint() {
       return ;;
     inspect) options+=" --json --names" ;;
     verify|steps) options+=" --json" ;;
+    watch) options+=" --interval --once --timeout --json" ;;
     keep) options+=" --no-longer" ;;
     rm) options+=" --force" ;;
     prune) options+=" --newest --every --best --max-age --max-size --dry-run" ;;
@@ -46,7 +47,7 @@ _zarrpoint() {
     --strings) COMPREPLY=($(compgen -W "metadata skip" -- "$current")); return ;;
     --ocdbt) COMPREPLY=($(compgen -W "on off" -- "$current")); return ;;
     --zarr-format) COMPREPLY=($(compgen -W "2 3" -- "$current")); return ;;
-    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--max-file-size|--tolerance|--bins|--newest|--every|--best|--max-age|--max-size|--memory) COMPREPLY=(); return ;;
+    --slice|--dtype|--chunk|--shard|--only|--skip|--rename|--max-file-size|--tolerance|--bins|--newest|--every|--best|--max-age|--max-size|--interval|--timeout|--memory) COMPREPLY=(); return ;;
   esac
   if [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$current"))
@@ -96,6 +97,7 @@ _zarrpoint() {
     'diff:tell what differs'
     'stats:tell how the values are distributed'
     'steps:list the steps of a training run'
+    'watch:tell of each step as it is saved or removed'
     'keep:keep steps whatever the policy says'
     'rm:remove steps'
     'prune:remove the steps that are not to be kept'
@@ -125,6 +127,9 @@ _zarrpoint() {
     diff) _arguments '--tolerance:number:' '--json' '--memory:size:' '--follow-links' '1:a:_files' '2:b:_files' ;;
     stats) _arguments '--bins:number:' '--json' '--memory:size:' '--follow-links' '1:path:_files' '2:node:_zarrpoint_nodes' ;;
     steps) _arguments '--json' '--memory:size:' '--follow-links' '1:path:_files -/' ;;
+    watch)
+      _arguments '--interval:time:' '--once' '--timeout:time:' '--json' '--memory:size:' '--follow-links' \
+        '1:path:_files -/' ;;
     keep) _arguments '--no-longer' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
     rm) _arguments '--force' '--memory:size:' '--follow-links' '1:path:_files -/' '*:step:' ;;
     prune)
@@ -147,13 +152,13 @@ function __zarrpoint_nodes
     end
   end
 end
-set -l commands inspect cat verify seal convert delta apply squash diff stats steps keep rm prune completion help
+set -l commands inspect cat verify seal convert delta apply squash diff stats steps watch keep rm prune completion help
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c zarrpoint -n "not __fish_seen_subcommand_from $commands" -l version -d 'show the version'
 complete -c zarrpoint -l help -d 'show help'
 complete -c zarrpoint -l memory -x -d 'most memory to use'
 complete -c zarrpoint -l follow-links -d 'follow symbolic links'
-complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats steps' -l json -d 'write JSON'
+complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat verify diff stats steps watch' -l json -d 'write JSON'
 complete -c zarrpoint -n '__fish_seen_subcommand_from inspect' -l names -d 'names of the arrays only'
 complete -c zarrpoint -n '__fish_seen_subcommand_from inspect cat stats' -a '(__zarrpoint_nodes)' -d array
 complete -c zarrpoint -n '__fish_seen_subcommand_from help' -f -a "$commands"
@@ -176,6 +181,9 @@ complete -c zarrpoint -n '__fish_seen_subcommand_from convert' -l overwrite -d '
 complete -c zarrpoint -n '__fish_seen_subcommand_from delta apply squash' -l overwrite -d 'replace a checkpoint'
 complete -c zarrpoint -n '__fish_seen_subcommand_from diff' -l tolerance -x -d 'largest difference that does not count'
 complete -c zarrpoint -n '__fish_seen_subcommand_from stats' -l bins -x -d 'bins of the histogram'
+complete -c zarrpoint -n '__fish_seen_subcommand_from watch' -l interval -x -d 'how often to look'
+complete -c zarrpoint -n '__fish_seen_subcommand_from watch' -l once -d 'end after the first new step'
+complete -c zarrpoint -n '__fish_seen_subcommand_from watch' -l timeout -x -d 'end after so long'
 complete -c zarrpoint -n '__fish_seen_subcommand_from keep' -l no-longer -d 'leave them to the policy'
 complete -c zarrpoint -n '__fish_seen_subcommand_from rm' -l force -d 'the newest and kept ones, too'
 complete -c zarrpoint -n '__fish_seen_subcommand_from prune' -l newest -x -d 'keep the newest so many'

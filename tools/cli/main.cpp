@@ -187,6 +187,7 @@ struct command_line {
   diff_arguments diff;
   stats_arguments stats;
   steps_arguments steps;
+  watch_arguments watch;
   keep_arguments keep;
   rm_arguments rm;
   prune_arguments prune;
@@ -388,6 +389,15 @@ struct command_line {
                        [this](const zp::context& how) { return run_steps(steps, how); });
     to->add_option("DIR", steps.path, run)->required();
     add_json(to, steps.json);
+    to = add("watch", "Tell of each step as it is saved or removed",
+             [this](const zp::context& how) { return run_watch(watch, how); });
+    to->add_option("DIR", watch.path, run)->required();
+    to->add_option("--interval", watch.interval, "How often to look (default: 2s)")
+        ->type_name("TIME");
+    to->add_flag("--once", watch.once, "End after the first step that is saved from now on");
+    to->add_option("--timeout", watch.timeout, "End after so long, e.g. 10m; with --once as 1")
+        ->type_name("TIME");
+    add_json(to, watch.json);
     to = add("keep", "Keep steps, whatever the policy of their manager says",
              [this](const zp::context& how) { return run_keep(keep, how); });
     to->add_option("DIR", keep.path, run)->required();
