@@ -15,6 +15,7 @@
 #include "power_cuts.hpp"
 #include "trace.hpp"
 
+#include <array>
 #include <optional>
 #include <set>
 
@@ -250,8 +251,12 @@ inline void step_kills(tally& row) {
     return;
   }
   step_changes changes(row, fresh_folder(row, "steps"), true);
-  std::uint64_t call = 1, kind = 0;
+  std::array<std::uint64_t, step_changes::kinds> calls{};
   while (row.more()) {
+    const std::uint64_t kind = row.trials % step_changes::kinds;
+    // A short run takes every k-th call.
+    calls[kind] += row.of().trials < 2000 ? 1 + row.below(63) : 1;
+    const std::uint64_t call = calls[kind];
     const step_trial one = changes.next(kind);
     if (!one.run) return row.violation(one.name + ": " + one.fault(false));
     const ended how =
@@ -264,12 +269,7 @@ inline void step_kills(tally& row) {
                     std::to_string(how.status));
     if (how.status > 0) row.violation(one.name + " fails");
     ++row.seen[how.status == 0 ? "ended" : "killed"];
-    // A short run takes every k-th call.
-    call += row.of().trials < 2000 ? 1 + row.below(63) : 1;
-    if (how.status == 0) {
-      call = 1;
-      ++kind;
-    }
+    if (how.status == 0) calls[kind] = 0;
   }
 }
 
