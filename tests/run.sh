@@ -273,6 +273,13 @@ remote() {
     "$python" tests/remote/tls_check.py build/dev/examples/docs_remote_curl build/tls || return 1
   one_at_a_time env PRESET=dev bash examples/remote/run.sh || [ $? -eq 77 ] # it says that it was skipped
 }
+# Which clients of S3 open what we put, and the reverse, on four servers.
+remote_peers() {
+  packages_in build/remote-venv tests/remote/requirements.txt && library &&
+    g++ -std=c++20 -O0 -D_GLIBCXX_ASSERTIONS -DZARRPOINT_COMPILED -Iinclude tests/interop/s3_exchange.cpp "$LIBRARY" \
+      -o build/s3_exchange -lzstd -lcurl -pthread &&
+    bash tests/remote/peers.sh build/remote-venv/bin/python build/s3_exchange build/peers
+}
 cuda() { need_packages "${clang[@]}" && bash tests/cuda/run.sh; }
 conformance() {
   python_packages && library && "$venv/bin/python" tests/conformance/run.py build/conformance &&
@@ -329,7 +336,7 @@ plain="packages format layers dev readme compile_fail interop mpi parallel confo
 # What `all` adds, as CI does: sanitizers, ways to use the library, and what costs too much where nothing changed.
 more="docs cost single_header consumers as_printed libtorch mdspan cuda asan coverage tsan noexcept size fuzz reliability tidy"
 # Only when named: other compilers and machines, a large peer, what a newer Debian has, long forms.
-rows="posix libcxx musl cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard remote mutation package"
+rows="posix libcxx musl cxx23 clang19 mdspan_std onnxruntime aarch64 megatron orbax torch torch_long hunt_all reshard remote remote_peers mutation package"
 # Those that need what an earlier one left, in their order; each other step is a chain of its own.
 chains=("asan coverage fuzz" "consumers as_printed")
 # Begun in this order: long chains first, so that nothing waits for one alone.
