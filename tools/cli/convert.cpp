@@ -400,7 +400,7 @@ class planner {
 
   /// A shape without a glob is for the arrays of its rank.
   zp::result<void> add_shapes(const std::string& option, const std::vector<std::string>& texts,
-                              std::optional<zp::dims> zp::leaf_rule::*member,
+                              zp::optional_dims zp::leaf_rule::*member,
                               zp::save_options& to) const {
     for (const std::string& text : texts) {
       const ruled rule = split_rule(text);
