@@ -3,6 +3,7 @@
 
 // Loads of several processes from a bucket, each with a store of its own: with `read_once` each
 // byte of a tensor comes over the network once for each group of them, as the server counts it.
+// Its name stands behind save_protocol_s3_test.cpp, which forks before threads wait for servers.
 
 #include <zarrpoint/distributed/communicate/thread_communicator.hpp>
 #include <zarrpoint/distributed/load/group_load.hpp>
