@@ -12,7 +12,8 @@ it with every peer; py/write_theirs.py makes a folder of the same form, which th
 py/ocdbt_check.py has ocdbt_dump.cpp read databases that TensorStore writes, and TensorStore those of ocdbt_write.cpp;
 py/safetensors_check.py compares safetensors files with the reference implementation,
 py/zfp_check.py exchanges arrays that zfp compresses (zfp_exchange.cpp) with zarr-python, numcodecs and zfpy;
-py/s3_check.py saves to a server of S3 on loopback, where TensorStore reads and writes, too (s3_exchange.cpp);
+py/s3_check.py saves to a server of S3 on loopback, where TensorStore reads and writes, too (s3_exchange.cpp), and
+py/gcs_check.py to one of Google Cloud Storage;
 py/torch_check.py those of torch.save with PyTorch: Debian's, by the Python of the system, since the
 wheels of PyPI hold CUDA. dlpack_python_test.cpp is an extension module, which py/dlpack_check.py
 tries with the NumPy of either Python, and with PyTorch; py/cuda_array_check.py tries that of
@@ -87,8 +88,9 @@ def main(arguments):
         if has_header("curl/curl.h"):
             build("s3_exchange", folder, libraries=["-lcurl"])
             run(sys.executable, HERE / "py" / "s3_check.py", folder / "s3_exchange")
+            run(sys.executable, HERE / "py" / "gcs_check.py", folder / "s3_exchange")
         else:
-            print("skipped: S3, since libcurl (Debian: libcurl4-openssl-dev) was not found")
+            print("skipped: S3 and Google Cloud Storage, since libcurl (Debian: libcurl4-openssl-dev) was not found")
         for python in (sys.executable, "/usr/bin/python3"):
             run(python, HERE / "py" / "dlpack_check.py", folder)
             run(python, HERE / "py" / "cuda_array_check.py", folder)

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -33,13 +34,26 @@ std::int64_t now_in_seconds() {
 class environment {
  public:
   environment() {
-    for (const char* name :
-         {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE",
-          "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN",
-          "AWS_ROLE_SESSION_NAME", "AWS_ENDPOINT_URL_STS", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-          "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
-          "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_EC2_METADATA_SERVICE_ENDPOINT",
-          "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_EC2_METADATA_DISABLED", "HOME"})
+    for (const char* name : {"AWS_ACCESS_KEY_ID",
+                             "AWS_SECRET_ACCESS_KEY",
+                             "AWS_SESSION_TOKEN",
+                             "AWS_PROFILE",
+                             "AWS_REGION",
+                             "AWS_DEFAULT_REGION",
+                             "AWS_WEB_IDENTITY_TOKEN_FILE",
+                             "AWS_ROLE_ARN",
+                             "AWS_ROLE_SESSION_NAME",
+                             "AWS_ENDPOINT_URL_STS",
+                             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+                             "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                             "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+                             "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+                             "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+                             "AWS_ENDPOINT_URL_SSO",
+                             "AWS_SHARED_CREDENTIALS_FILE",
+                             "AWS_CONFIG_FILE",
+                             "AWS_EC2_METADATA_DISABLED",
+                             "HOME"})
       set(name, nullptr);
     set("HOME", "/nowhere");
   }
@@ -127,7 +141,8 @@ TEST_CASE("s3: profiles of ~/.aws") {
                                         "aws_secret_access_key = x\r\n";
   std::ofstream(at + "/config") << "[default]\nregion = eu-west-3\ns3 =\n  region = nested\n"
                                    "[profile fails]\ncredential_process = false\n"
-                                   "[profile sso]\nsso_session = s\n";
+                                   "[profile sso]\nsso_session = s\n"
+                                   "[profile mfa]\nrole_arn = r\nmfa_serial = d\n";
   const auto keys = zp::aws_login().keys(none).value();
   CHECK(keys.access_key == "AKIDEF");
   CHECK(keys.secret_key == "a=b");
@@ -137,7 +152,9 @@ TEST_CASE("s3: profiles of ~/.aws") {
   CHECK(zp::aws_login().keys(none).value().access_key == "AKIOTHER");
   const auto sso = zp::aws_login::automatic("sso").keys(none);
   REQUIRE_FALSE(sso);
-  CHECK(sso.failure().code == zp::errc::unsupported);
+  CHECK(sso.failure().code == zp::errc::unavailable);
+  CHECK(sso.failure().message.find("aws sso login --profile sso") != std::string::npos);
+  CHECK(zp::aws_login::automatic("mfa").keys(none).failure().code == zp::errc::unsupported);
   CHECK_FALSE(zp::aws_login::automatic("fails").keys(none));
   CHECK_FALSE(zp::aws_login::automatic("nobody").keys(none));
 }
@@ -164,6 +181,7 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
       const std::string* token = zp::find_header(request.headers, "authorization");
       return text(token != nullptr && *token == "secret" ? 200 : 403, document);
     }
+    CHECK(request.is_direct == (request.url.find("http://sts") != 0));
     if (request.url == "http://imds/latest/api/token")
       return text(request.method == "PUT" ? 200 : 405, "session");
     const std::string* token = zp::find_header(request.headers, "x-aws-ec2-metadata-token");
@@ -202,6 +220,88 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
   with.set("AWS_ROLE_ARN", "arn:aws:iam::1:role/r");
   with.set("AWS_ENDPOINT_URL_STS", "http://sts");
   CHECK(zp::aws_login().keys(by).value().access_key == "AKIWEB");
+}
+
+TEST_CASE("s3: a profile that signs in by SSO") {
+  environment with;
+  const test::temp_directory home;
+  const std::string at = home.path().string();
+  with.set("HOME", at.c_str());
+  std::filesystem::create_directories(at + "/.aws/sso/cache");
+  const auto cached = [&](const char* name, const char* text) {
+    std::ofstream(at + "/.aws/sso/cache/" + name) << text;
+  };
+  cached("a.json", "not JSON");
+  cached("b.json",
+         R"({"startUrl":"https://sso","accessToken":"OLD","expiresAt":"2020-01-01T00:00:00Z"})");
+  cached("c.json",
+         R"({"startUrl":"https://b","accessToken":"B","expiresAt":"2100-01-01T00:00:00Z"})");
+  std::ofstream(at + "/.aws/config")
+      << "[profile p]\nsso_session = s\nsso_account_id = 1\nsso_role_name = r r\n"
+         "[sso-session s]\nsso_start_url = https://sso\nsso_region = eu-north-1\n";
+  const answers by{[](const zp::http_request& request) {
+    const std::string* token = zp::find_header(request.headers, "x-amz-sso_bearer_token");
+    if (token == nullptr || *token != "NEW") return text(401, "");
+    return text(200, R"({"roleCredentials":{"accessKeyId":"AKISSO","secretAccessKey":"s",
+                         "sessionToken":"t","expiration":4102444800000}})");
+  }};
+  CHECK(zp::aws_login::automatic("p").keys(by).failure().code == zp::errc::unavailable);
+  CHECK(by.asked->empty());
+  cached("d.json",
+         R"({"startUrl":"https://sso","accessToken":"NEW","expiresAt":"2100-01-01T00:00:00Z"})");
+  const auto keys = zp::aws_login::automatic("p").keys(by).value();
+  CHECK(keys.access_key == "AKISSO");
+  CHECK(keys.expires == 4102444800);
+  CHECK(*by.asked ==
+        std::vector<std::string>{"GET https://portal.sso.eu-north-1.amazonaws.com/"
+                                 "federation/credentials?account_id=1&role_name=r%20r"});
+  const answers broken{
+      [](const zp::http_request&) { return text(200, R"({"roleCredentials":"SEEN"})"); }};
+  const auto no_keys = zp::aws_login::automatic("p").keys(broken);
+  REQUIRE_FALSE(no_keys);
+  CHECK(no_keys.failure().code == zp::errc::corrupt);
+  CHECK(no_keys.failure().message.find("SEEN") == std::string::npos);
+}
+
+TEST_CASE("s3: a profile that assumes a role") {
+  environment with;
+  const test::temp_directory home;
+  const std::string at = home.path().string();
+  with.set("AWS_CONFIG_FILE", (at + "/config").c_str());
+  with.set("AWS_ENDPOINT_URL_STS", "https://sts");
+  std::ofstream(at + "/config")
+      << "[profile base]\naws_access_key_id = AKIBASE\naws_secret_access_key = b\n"
+         "[profile one]\nrole_arn = arn:one\nsource_profile = base\nexternal_id = e\n"
+         "[profile two]\nrole_arn = arn:two\nsource_profile = one\nrole_session_name = me\n"
+         "[profile env]\nrole_arn = arn:env\ncredential_source = Environment\n"
+         "[profile ring]\nrole_arn = r\nsource_profile = other\n"
+         "[profile other]\nrole_arn = r\nsource_profile = ring\n";
+  std::vector<std::string> forms;
+  const answers by{[&](const zp::http_request& request) {
+    forms.emplace_back(zp::as_text(request.body[0]));
+    const std::string* signature = zp::find_header(request.headers, "Authorization");
+    REQUIRE(signature != nullptr);
+    CHECK(signature->find("/us-east-1/sts/aws4_request") != std::string::npos);
+    const std::string number = std::to_string(forms.size());
+    CHECK(signature->find(forms.size() == 1 ? "Credential=AKIBASE/" : "Credential=AKI1/") !=
+          std::string::npos);
+    return text(200, "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>AKI" +
+                         number +
+                         "</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t"
+                         "</SessionToken><Expiration>2100-01-01T00:00:00Z</Expiration>"
+                         "</Credentials></AssumeRoleResult></AssumeRoleResponse>");
+  }};
+  const auto keys = zp::aws_login::automatic("two").keys(by).value();
+  CHECK(keys.access_key == "AKI2");
+  CHECK(keys.session_token == "t");
+  CHECK(forms == std::vector<std::string>{
+                     "Action=AssumeRole&ExternalId=e&RoleArn=arn%3Aone&RoleSessionName=zarrpoint"
+                     "&Version=2011-06-15",
+                     "Action=AssumeRole&RoleArn=arn%3Atwo&RoleSessionName=me&Version=2011-06-15"});
+  CHECK(zp::aws_login::automatic("env").keys(none).failure().code == zp::errc::invalid_argument);
+  const auto ring = zp::aws_login::automatic("ring").keys(none);
+  REQUIRE_FALSE(ring);
+  CHECK(ring.failure().message.find("does not end") != std::string::npos);
 }
 
 TEST_CASE("s3: documents with no keys are refused, and not shown") {

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Saves to and reads from a server of S3, for py/s3_check.py; endpoint and keys are those of the
-// environment.
+// Saves to and reads from a server of S3 or of Google Cloud Storage, for py/s3_check.py and
+// py/gcs_check.py; endpoint and keys are those of the environment, HMAC keys of Google in GCS_HMAC.
 //
-//   s3_exchange save URL VALUE    saves a checkpoint of that value
-//   s3_exchange big URL MIB       one of one tensor of that size, whose elements count
-//   s3_exchange read URL          prints the value of a whole checkpoint, or of a hierarchy of
-//   others s3_exchange list URL          the names at a place s3_exchange remove URL s3_exchange
-//   presign URL KEY s3_exchange sign              requests by lines, signed
+//   s3_exchange save URL VALUE     saves a checkpoint of that value
+//   s3_exchange big URL MIB        one of one tensor of that size, whose elements count
+//   s3_exchange read URL           prints the value of a checkpoint, or of a hierarchy of others
+//   s3_exchange list URL           the names at a place
+//   s3_exchange remove URL
+//   s3_exchange presign URL KEY
+//   s3_exchange sign               requests by lines, signed
 
 #include <zarrpoint/curl.hpp>
 #include <zarrpoint/formats.hpp>
+#include <zarrpoint/gcs.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
@@ -26,6 +29,26 @@
 namespace zp = zarrpoint;
 
 namespace {
+
+/// HMAC keys that the environment gives, else a token that it leads to.
+struct gs_access : zp::curl_access {
+  static zp::gcs_options gcs() {
+    const char* const keys = std::getenv("GCS_HMAC");
+    if (keys == nullptr) return {};
+    const std::string text = keys;
+    const std::size_t mark = text.find(':');
+    return {.login = zp::gcs_login::hmac(text.substr(0, mark), text.substr(mark + 1))};
+  }
+};
+
+zp::result<zp::bucket_store> open_store(const std::string& url) {
+  if (url.starts_with("gs://")) {
+    ZARRPOINT_TRY(store, zp::gcs_store::open(url, zp::curl_transport(), gs_access::gcs()));
+    return zp::bucket_store(store);
+  }
+  ZARRPOINT_TRY(store, zp::s3_store::open(url, zp::curl_transport()));
+  return zp::bucket_store(store);
+}
 
 int fail(const zp::error& why) {
   std::printf("error %s\n", zp::to_string(why).c_str());
@@ -89,7 +112,8 @@ int sign() {
 int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "", url = count > 2 ? arguments[2] : "";
   const std::string more = count > 3 ? arguments[3] : "";
-  const zp::context how{.stores = zp::formats<zp::s3_scheme_by<zp::curl_access>>()};
+  const zp::context how{
+      .stores = zp::formats<zp::s3_scheme_by<zp::curl_access>, zp::gs_scheme_by<gs_access>>()};
   if (what == "sign") return sign();
   if (what == "save") {
     const auto done = save(url, std::stof(more), how);
@@ -105,7 +129,7 @@ int main(int count, char** arguments) {
     std::printf("%g\n", static_cast<double>(*value));
     return 0;
   }
-  const auto store = zp::s3_store::open(url, zp::curl_transport());
+  const auto store = open_store(url);
   if (!store) return fail(store.failure());
   if (what == "list") {
     const auto found = store->list(zp::store_key::root());
@@ -121,7 +145,9 @@ int main(int count, char** arguments) {
   if (what == "presign") {
     const auto key = zp::store_key::parse(more);
     if (!key) return fail(key.failure());
-    const auto text = store->presign(*key, std::chrono::seconds(60));
+    const auto of = zp::s3_store::open(url, zp::curl_transport());
+    if (!of) return fail(of.failure());
+    const auto text = of->presign(*key, std::chrono::seconds(60));
     if (!text) return fail(text.failure());
     std::puts(text->c_str());
     return 0;

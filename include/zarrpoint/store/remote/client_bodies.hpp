@@ -281,6 +281,13 @@ ZARRPOINT_INLINE http_client::http_client(any_transport by, retry_options how) {
 
 namespace detail {
 
+ZARRPOINT_INLINE bool is_plain_header(std::string_view name) {
+  constexpr std::string_view plain[] = {"Accept",   "Accept-Encoding", "If-Match",  "If-None-Match",
+                                        "If-Range", "Range",           "User-Agent"};
+  return std::any_of(std::begin(plain), std::end(plain),
+                     [&](std::string_view one) { return same_letters(one, name); });
+}
+
 /// Goes where a redirect leads, without credentials if that is elsewhere.
 ZARRPOINT_INLINE result<void> follow_redirect(http_request& request, const http_response& answer) {
   ZARRPOINT_TRY(from, web_url::parse(request.url));
@@ -292,9 +299,8 @@ ZARRPOINT_INLINE result<void> follow_redirect(http_request& request, const http_
   if (from.scheme == "https" && to->scheme == "http")
     return refuse("to a connection that is not encrypted");
   if (!to->same_origin(from)) {
-    std::erase_if(request.headers, [](const http_header& one) {
-      return same_letters(one.name, "Authorization") || same_letters(one.name, "Cookie");
-    });
+    std::erase_if(request.headers,
+                  [](const http_header& one) { return !is_plain_header(one.name); });
   }
   request.url = to->str();
   return {};

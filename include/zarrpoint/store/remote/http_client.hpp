@@ -125,6 +125,9 @@ namespace detail {
 result<http_object> object_of_answer(const http_response& answer, std::uint64_t asked,
                                      std::string_view name);
 
+/// Whether a header of a request may go to another host: no one keeps a secret in it.
+bool is_plain_header(std::string_view name);
+
 /// A `Content-Range` of bytes: `bytes 0-9/100`, `bytes */100`.
 struct content_range {
   std::optional<std::uint64_t> first{}, last{}, size{};

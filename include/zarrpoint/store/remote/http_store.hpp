@@ -13,8 +13,8 @@ namespace zarrpoint { inline namespace v0 {
 
 /// How objects of a server are read.
 struct http_store_options {
-  /// Sent with each request, such as `Authorization` or `Cookie`: these two to no other host than
-  /// the URL's own, wherever it redirects.
+  /// Sent with each request, such as `Authorization` or `X-Api-Key`: to no other host than the
+  /// URL's own, wherever it redirects, but for `Accept`, `User-Agent` and those of ranges.
   std::vector<http_header> headers{};
   retry_options retry{};
   unsigned redirects = 5;  ///< that are followed, one after the other

@@ -181,9 +181,7 @@ class http_store::object final : public blob {
     http_request out{.url = target.str(), .into = into};
     const bool is_own = target.same_origin(shared_->at);
     for (const http_header& one : shared_->how.headers) {
-      const bool is_secret = detail::same_letters(one.name, "Authorization") ||
-                             detail::same_letters(one.name, "Cookie");
-      if (is_own || !is_secret) out.headers.push_back(one);
+      if (is_own || detail::is_plain_header(one.name)) out.headers.push_back(one);
     }
     out.headers.push_back({"Accept-Encoding", "identity"});
     return out;
