@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/node.hpp>
@@ -181,6 +182,11 @@ struct save_options {
   any_writable_format format{};
   /// A rule whose glob matches no leaf is an error, `invalid_argument`, and not a warning alone.
   bool rules_must_match = false;
+  /// A checkpoint of ours that was saved before. Objects whose bytes are all the same are not
+  /// written again: they are hard links to its files, or copies that the server makes. They are
+  /// found by its digests, and compared byte by byte. `save_report::shared_bytes` tells how much.
+  /// Where it cannot be opened, or the store shares nothing, all is written. Of Zarr alone.
+  std::optional<location> previous{};
   /// Of saves by many processes, and of Orbax's and PyTorch's by one: keeps the plan. As long as
   /// all processes bring the same again, nothing is gathered, validated and planned anew. One for
   /// saves with the same options, on every process or on none. Without effect for `save_async`.

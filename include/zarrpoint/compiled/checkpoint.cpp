@@ -11,6 +11,7 @@
 #include <zarrpoint/checkpoint/load/report_bodies.hpp>
 #include <zarrpoint/checkpoint/save/plan_bodies.hpp>
 #include <zarrpoint/checkpoint/save/save_bodies.hpp>
+#include <zarrpoint/checkpoint/save/sharing_bodies.hpp>
 #include <zarrpoint/checkpoint/verify/document_bodies.hpp>
 #include <zarrpoint/checkpoint/verify/verify_bodies.hpp>
 #include <zarrpoint/handler/base/bodies.hpp>

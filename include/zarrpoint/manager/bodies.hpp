@@ -612,6 +612,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
 ZARRPOINT_INLINE save_options checkpoint_manager::state::options_of(const job& work) const {
   save_options how = options.storage;
   how.overwrite = work.replaces;
+  how.previous.reset();
   how.attributes.set(std::string(detail::step_mark::member), to_node(work.mark));
   return how;
 }
@@ -636,6 +637,9 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
     ZARRPOINT_TRY(base_key, key(work->base->name));
     how.format = delta::format{.base = location(root, base_key), .path = work->base->name};
     work->whole = all.leaves;
+  } else {
+    ZARRPOINT_TRY(before, previous());
+    how.previous = std::move(before);
   }
   pending<save_report> saving =
       save_async(location(root, step_key), std::move(all.leaves), std::move(how), options.how);
@@ -697,6 +701,8 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     }
     ZARRPOINT_TRY(item_key, key(items[i].name));
     save_options how = items[i].options ? *std::move(items[i].options) : options.storage;
+    ZARRPOINT_TRY(before, previous(items[i].name));
+    how.previous = how.format ? std::nullopt : std::move(before);
     work->parts.emplace_back(items[i].name,
                              save_async(location(*work->store, item_key), std::move(leaves),
                                         std::move(how), options.how));
@@ -724,6 +730,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job
       all.warnings.push_back(std::string(name).append(": ").append(text));
     all.bytes += one->bytes;
     all.stored_bytes += one->stored_bytes;
+    all.shared_bytes += one->shared_bytes;
     all.seconds = std::max(all.seconds, one->seconds);
     all.blocked_seconds += one->blocked_seconds;
   }

@@ -192,12 +192,18 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
       out.set("name", work->name);
       out.set("replaces", work->replaces);
       out.set("mark", to_node(work->mark));
+      out.set("previous", at.name_to_share());
       return out;
     }));
     group_save_options how = self.saves;
     how.storage.overwrite = *agreed.find("replaces")->if_bool();
     how.storage.attributes.set(std::string(detail::step_mark::member), *agreed.find("mark"));
+    how.storage.previous.reset();
     ZARRPOINT_TRY(at, agree(self.group.ranks, self.place(*agreed.find("name")->if_string())));
+    if (const std::string& before = *agreed.find("previous")->if_string(); !before.empty()) {
+      ZARRPOINT_TRY(previous, agree(self.group.ranks, self.place(before)));
+      how.storage.previous = std::move(previous);
+    }
     async_saves::finalizer then;
     checkpoint_manager::state* const inner = self.inner();
     if (inner != nullptr) {

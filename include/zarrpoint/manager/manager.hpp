@@ -40,13 +40,18 @@ struct manager_options {
   /// Which steps are whole. The others are deltas on the newest whole one, which is the `last_step`
   /// that the policy sees. Nothing: all are whole. So are the first, and steps with items.
   std::optional<save_policy> whole_when{};
-  /// Of each step; `overwrite` does not count. With a `format` a step is a directory with one item.
+  /// Of each step; `overwrite` and `previous` do not count. With a `format` a step is a directory
+  /// with one item.
   save_options storage{};
   std::string item = "default";  ///< its name, as Orbax has it; "model.safetensors" for such a file
   bool background = true;        ///< `save` returns once the tensors are copied
   /// `save` copies tensors of the host, into memory that is kept for the next one. False: they stay
   /// as they are until `wait`.
   bool copy = true;
+  /// What did not change since the newest whole step is not written again: steps have hard links to
+  /// the same files, or copies that the server makes; see `save_options::previous`. It is asked
+  /// for, since what damages such a file damages it in all of them.
+  bool share_unchanged = false;
   std::size_t most_under_way = 1;
   when_busy busy = when_busy::wait;
   /// A new step is read back and verified before an older one goes.

@@ -107,6 +107,24 @@ struct checkpoint_manager::state {
                          [](const step_record& a, std::int64_t b) { return a.step < b; });
     return at != records.end() && at->step == step ? &*at : nullptr;
   }
+  /// The name of the newest step, or of its item, that may be shared with; empty for none. With the
+  /// mutex free.
+  std::string name_to_share(const std::string& item = {}) const {
+    const std::lock_guard hold(mutex);
+    for (auto at = records.rbegin(); options.share_unchanged && at != records.rend(); ++at) {
+      if (!at->is_managed || !at->fault.empty() || at->base) continue;
+      if (item.empty() && at->items.empty()) return at->name;
+      if (std::find(at->items.begin(), at->items.end(), item) != at->items.end())
+        return at->name + '/' + item;
+    }
+    return {};
+  }
+  result<std::optional<location>> previous(const std::string& item = {}) const {
+    const std::string name = name_to_share(item);
+    if (name.empty()) return std::optional<location>();
+    ZARRPOINT_TRY(at, key(name));
+    return std::optional(location(root, at));
+  }
   void put(step_record one) {
     const auto at =
         std::lower_bound(records.begin(), records.end(), one.step,

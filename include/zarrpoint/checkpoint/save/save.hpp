@@ -32,6 +32,9 @@ struct save_report : save_summary {
   std::string id{};  ///< the checkpoint's, in its commit document
   std::vector<leaf_report> leaves{};
   std::uint64_t stored_bytes = 0;  ///< bytes of all objects in the store
+  /// Of these, bytes of objects that are shared with `save_options::previous`; of many processes,
+  /// those of this one.
+  std::uint64_t shared_bytes = 0;
   /// Of `blocked_seconds` or after them: for pinned memory that the devices copy to, made for this
   /// save.
   double pin_seconds = 0;

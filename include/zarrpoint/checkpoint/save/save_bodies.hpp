@@ -9,6 +9,7 @@
 #include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
 #include <zarrpoint/checkpoint/save/save_target.hpp>
+#include <zarrpoint/checkpoint/save/sharing_store.hpp>
 #include <zarrpoint/checkpoint/save/write_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/config.hpp>
@@ -987,7 +988,18 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
                                            .sync = options.sync,
                                            .objects = 2 * plan.leaves.size(),
                                            .observer = how.observer}));
-      ZARRPOINT_TRY(report, write_checkpoint(staged->store(), plan, options, how));
+      std::optional<sharing_store> sharing;
+      if (options.previous) {
+        auto made = sharing_store::over(staged->store(), *options.previous, how);
+        if (made) {
+          sharing = *std::move(made);
+        } else {
+          plan.warnings.push_back(sharing_store::warning(*options.previous, made.failure()));
+        }
+      }
+      ZARRPOINT_TRY(report, write_checkpoint(sharing ? any_store(*sharing) : staged->store(), plan,
+                                             options, how));
+      if (sharing) report.shared_bytes = sharing->shared_bytes();
       ZARRPOINT_CHECK(check_still(target, rule));
       std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
@@ -998,6 +1010,9 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       ZARRPOINT_CHECK(publish(*staged, owned, report));
       return std::move(report);
     }
+    if (options.previous)
+      plan.warnings.push_back(sharing_store::warning(
+          *options.previous, {errc::unsupported, "a save in place writes all of it"}));
     // Without atomic publication: an old commit document must not vouch for new data.
     ZARRPOINT_CHECK(erase_root_document(root));
     if (options.zarr_format == 2) {
@@ -1089,6 +1104,9 @@ ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_reque
     return lost("the empty group " + detail::in_quotes(what.empty_groups.front()), "leave it out");
   std::vector<std::string> warnings;
   if (!what.leaves.empty()) ZARRPOINT_CHECK(detail::check_rules(asked, what.leaves, warnings));
+  if (asked.previous)
+    warnings.push_back(std::string(format) +
+                       " shares nothing: save_options::previous has no effect");
   bool elides = asked.elide_fill;
   for (const leaf_layout& each : asked.layouts) elides |= each.elide_fill;
   if (elides)
@@ -1151,4 +1169,5 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<lea
 #if ZARRPOINT_BODIES
 #include <zarrpoint/checkpoint/document/bodies.hpp>
 #include <zarrpoint/checkpoint/save/plan_bodies.hpp>
+#include <zarrpoint/checkpoint/save/sharing_bodies.hpp>
 #endif

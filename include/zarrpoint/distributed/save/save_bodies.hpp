@@ -297,7 +297,8 @@ ZARRPOINT_INLINE result<void> strategy_rules::erase_document(const any_store& ro
 }
 
 ZARRPOINT_INLINE save_job strategy_format::job() const {
-  return {place_.store(), options_.storage, group_.how, group_.ranks.rank()};
+  return {sharing_ ? any_store(*sharing_) : place_.store(), options_.storage, group_.how,
+          group_.ranks.rank()};
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::prepare() {
@@ -459,7 +460,18 @@ ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> re
 }
 
 ZARRPOINT_INLINE result<message> strategy_format::write() {
-  return saver_.sharded_saver()->write(job(), writes_);
+  if (options_.storage.previous) {
+    const location& previous = *options_.storage.previous;
+    auto made = sharing_store::over(place_.store(), previous, group_.how);
+    if (made) {
+      sharing_ = *std::move(made);
+    } else {
+      report_.warnings.push_back(sharing_store::warning(previous, made.failure()));
+    }
+  }
+  ZARRPOINT_TRY(receipt, saver_.sharded_saver()->write(job(), writes_));
+  if (sharing_) report_.shared_bytes = sharing_->shared_bytes();
+  return std::move(receipt);
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::take_report(bytes_view told) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/sharing_store.hpp>
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
@@ -94,6 +95,7 @@ class strategy_format final : public save_format {
   strategy_rules rules_{saver_, group_.how};
   group_save_place place_{
       where_, group_, {options_.storage.overwrite, options_.storage.sync}, rules_};
+  std::optional<sharing_store> sharing_;
   save_report report_;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;

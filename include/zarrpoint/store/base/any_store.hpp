@@ -46,13 +46,20 @@ class any_store {
   /// else `unsupported`. False when nothing was there.
   result<bool> erase_all(const store_key& prefix) const { return model_->erase_all(prefix); }
 
-  bool can_write() const { return model_->can_write(); }
-  bool can_list() const { return model_->can_list(); }
-  bool can_publish() const { return model_->can_publish(); }
+  /// Gives a key without an object the one that was opened as `from`, without its bytes: by a
+  /// second name, or a copy that the server makes. What either key has later is not the other's.
+  /// False where that cannot be done, as in stores without a member of this name: then copy it.
+  result<bool> share(const store_key& key, const blob& from) const {
+    return model_->share(key, from);
+  }
+
+  bool can_write() const { return has(writes); }
+  bool can_list() const { return has(lists); }
+  bool can_publish() const { return has(publishes); }
 
   /// Whether a listing costs about as much as a look at one object, as in files, zip files and
   /// memory. False for stores that have no member of this name.
-  bool lists_cheaply() const { return model_->lists_cheaply(); }
+  bool lists_cheaply() const { return has(lists_soon); }
 
   /// The same address for all handles of one store, another for another store. Null for stores that
   /// have no member of this name, as one whose objects lie elsewhere does not know what shares
@@ -64,6 +71,9 @@ class any_store {
   bool is_above(const store_key& top, const any_store& other, const store_key& key) const;
 
  private:
+  static constexpr unsigned writes = 1, lists = 2, publishes = 4, lists_soon = 8;
+  bool has(unsigned ability) const { return (model_->abilities() & ability) != 0; }
+
   struct interface {
     interface() = default;
     interface(const interface&) = delete;
@@ -80,10 +90,8 @@ class any_store {
                                                        const publish_options&) const = 0;
     virtual result<void> rename(const store_key&, const store_key&) const = 0;
     virtual result<bool> erase_all(const store_key&) const = 0;
-    virtual bool can_write() const = 0;
-    virtual bool can_list() const = 0;
-    virtual bool can_publish() const = 0;
-    virtual bool lists_cheaply() const = 0;
+    virtual result<bool> share(const store_key&, const blob&) const = 0;
+    virtual unsigned abilities() const = 0;
     virtual const void* identity() const = 0;
   };
 
@@ -153,33 +161,22 @@ class any_store {
         return refuse("erase", prefix);
       }
     }
-    bool can_write() const override {
-      if constexpr (requires { store.can_write(); }) {
-        return store.can_write();
-      } else {
-        return writable_store<S>;
-      }
-    }
-    bool can_list() const override {
-      if constexpr (requires { store.can_list(); }) {
-        return store.can_list();
-      } else {
-        return listable_store<S>;
-      }
-    }
-    bool can_publish() const override {
-      if constexpr (requires { store.can_publish(); }) {
-        return store.can_publish();
-      } else {
-        return publishable_store<S>;
-      }
-    }
-    bool lists_cheaply() const override {
-      if constexpr (requires { store.lists_cheaply(); }) {
-        return store.lists_cheaply();
+    result<bool> share(const store_key& key, const blob& from) const override {
+      if constexpr (requires { store.share(key, from); }) {
+        return store.share(key, from);
       } else {
         return false;
       }
+    }
+    unsigned abilities() const override {
+      bool can_write = writable_store<S>, can_list = listable_store<S>;
+      bool can_publish = publishable_store<S>, lists_cheaply = false;
+      if constexpr (requires { store.can_write(); }) can_write = store.can_write();
+      if constexpr (requires { store.can_list(); }) can_list = store.can_list();
+      if constexpr (requires { store.can_publish(); }) can_publish = store.can_publish();
+      if constexpr (requires { store.lists_cheaply(); }) lists_cheaply = store.lists_cheaply();
+      return (can_write ? writes : 0U) | (can_list ? lists : 0U) | (can_publish ? publishes : 0U) |
+             (lists_cheaply ? lists_soon : 0U);
     }
     const void* identity() const override {
       if constexpr (requires { store.identity(); }) {

@@ -532,6 +532,21 @@ ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
   return note(retry_interrupted([&] { return ::fdatasync(file); }) == 0 ? 0 : errno);
 }
 
+ZARRPOINT_INLINE result<bool> file_root::share(const store_key& key, int file) {
+  // By the descriptor, so that it is the file that was opened, whatever has its name by now.
+  const std::string opened = "/proc/self/fd/" + std::to_string(file);
+  const shared_directory parent = file < 0 ? shared_directory() : shared_parent_of(key);
+  const std::string name(key.name());
+  if (!parent ||
+      ::linkat(AT_FDCWD, opened.c_str(), parent->get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return false;
+  // It may have been written by one who did not sync.
+  int code = durable() ? sync_file(file) : 0;
+  if (code == 0 && options_.sync) code = sync_directory(parent->get());
+  if (code == 0) return true;
+  return system_error("sync", describe(key), code);
+}
+
 ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
   if (const int code = failed_.load(std::memory_order_relaxed); code != 0) return code;
   const phase_scope syncs(observer_, phase::sync, name_, 0);
@@ -775,6 +790,11 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> file_store::extend(
     const store_key& key, const blob& before) const {
   ZARRPOINT_CHECK(check_writable(key, "extend"));
   return detail::extended_file::open(root_, key, before);
+}
+
+ZARRPOINT_INLINE result<bool> file_store::share(const store_key& key, const blob& from) const {
+  ZARRPOINT_CHECK(check_writable(key, "write"));
+  return root_->share(key, from.descriptor());
 }
 
 ZARRPOINT_INLINE result<bool> file_store::erase(const store_key& key) const {

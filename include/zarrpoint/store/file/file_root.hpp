@@ -60,6 +60,10 @@ class file_root {
     file_root& of_;
   };
 
+  /// Gives an open file a second name, and makes it durable as one that was written. False where
+  /// there can be none.
+  result<bool> share(const store_key& key, int file);
+
   /// Before the tree is where others may change it.
   void stop_keeping_directories() noexcept {
     keeps_directories_.store(false, std::memory_order_relaxed);

@@ -38,6 +38,9 @@ class file_store {
   /// On ext4, for files with one name; see `any_store::extend`.
   result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const;
 
+  /// By another name of the same file, which nobody changes; see `any_store::share`.
+  result<bool> share(const store_key& key, const blob& from) const;
+
   result<bool> erase(const store_key& key) const;
 
   /// Moves a file or a directory with all in it, in one step. Errors: `not_found`,
