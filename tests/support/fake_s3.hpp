@@ -42,6 +42,7 @@ struct fake_s3_rules {
   bool quoted_etags = true;  ///< takes them as it gives them; else without quotation marks only
   bool checksums = true;     ///< else refuses them
   bool ranges = true;        ///< else sends all
+  bool copies = true;        ///< copies objects itself
   std::size_t page = 1000;   ///< keys of a page of a list
   std::string region{};      ///< of the bucket, where requests must be signed for it
 };
@@ -72,7 +73,8 @@ class fake_s3 {
     std::vector<std::string> log{};  ///< `PUT key`
     int numbers = 0;
     std::uint64_t generations = 1'795'879'467'000'000;
-    int signatures = 0;  ///< requests that were signed
+    int signatures = 0;          ///< requests that were signed
+    std::uint64_t received = 0;  ///< bytes of bodies
     /// Called before a request is done, and after it: an error in place of its answer, or none.
     std::function<void(const std::string& what)> before{};
     std::function<bool(const std::string& what)> is_lost{};
@@ -198,6 +200,7 @@ class fake_s3 {
     state& s = *state_;
     std::string body;
     for (const auto part : request.body) body += zp::as_text(part);
+    s.received += body.size();
     if (!s.rules.region.empty() &&
         header(request, "authorization").find("/" + s.rules.region + "/") == std::string::npos) {
       auto out = problem(request, 301, "PermanentRedirect");
@@ -219,6 +222,15 @@ class fake_s3 {
     if (has(query, "uploadId")) return part(request, key, query, body);
     const auto at = s.objects.find(key);
     const bool there = at != s.objects.end();
+    if (const std::string from = header(request, "x-amz-copy-source"); !from.empty()) {
+      const auto source = s.objects.find(zp::percent_decode(from).value().substr(8));
+      if (!s.rules.copies) return problem(request, 501, "NotImplemented");
+      if (source == s.objects.end()) return problem(request, 404, "NoSuchKey");
+      const bool replaces = header(request, "x-amz-metadata-directive") == "REPLACE";
+      const object copied = source->second;
+      store(request, key, copied.bytes, replaces ? meta_of(request) : copied.meta);
+      return answer(request, 200, "<CopyObjectResult/>");
+    }
     if (request.method == "PUT") {
       const std::string crc = header(request, "x-amz-checksum-crc32c");
       if (!crc.empty() && crc != crc_text(body)) return problem(request, 400, "BadDigest");

@@ -41,6 +41,13 @@ struct location_access {
     if (where.store_) return stored_place{*where.store_, where.key_};
     return stores.open(where.path_, {.write = true, .sync = sync, .replace = replace});
   }
+
+  /// A place of many checkpoints, one beneath each name.
+  static result<stored_place> to_manage(const location& where, bool sync,
+                                        const store_table& stores) {
+    if (where.store_) return stored_place{*where.store_, where.key_};
+    return stores.open(where.path_, {.write = true, .sync = sync, .places = true});
+  }
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -478,7 +478,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::finish_what_was_begun()
       }
       if (!is_to_stay) {
         ZARRPOINT_TRY(step_key, key(name));
-        ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+        ZARRPOINT_CHECK(erase_step(step_key));
       }
     }
     ZARRPOINT_CHECK(root.erase(note_key));
@@ -588,12 +588,12 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
     work.replaces = true;
     return {};
   }
-  if (!root.can_publish()) {
+  if (leaves_notes()) {
     ZARRPOINT_TRY(begun_key, note("begun_" + work.name));
     ZARRPOINT_TRY(begun, root.open(begun_key));
     ZARRPOINT_TRY(is_to_stay, may_be_whole(seen));
     if (begun != nullptr && !is_to_stay) {  // of a save that failed
-      ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
+      ZARRPOINT_CHECK(erase_step(step_key));
       return {};
     }
   }
@@ -603,7 +603,12 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
   if (!detail::is_damage(seen.fault->code)) return std::move(*seen.fault);
   const std::string aside = "damaged_" + work.name + '.' + detail::random_id().substr(0, 8);
   ZARRPOINT_TRY(aside_key, key(aside));
-  ZARRPOINT_CHECK(root.rename(step_key, aside_key));
+  auto renamed = root.rename(step_key, aside_key);
+  if (!renamed && renamed.failure().code == errc::unsupported)
+    return error{errc::already_exists,
+                 root.describe(step_key) + " is not whole (" + to_string(*seen.fault) +
+                     "), and this kind of store cannot move it away: remove it"};
+  ZARRPOINT_CHECK(std::move(renamed));
   warn(name_of(work.name) + " is not whole (" + to_string(*seen.fault) + "): it is " +
        name_of(aside) + " now");
   return {};
@@ -631,7 +636,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
   for (const std::string& group : all.empty_groups) all.leaves.push_back(leaf::empty_group(group));
   ZARRPOINT_TRY(step_key, key(work->name));
   ZARRPOINT_TRY(begun, note("begun_" + work->name));
-  if (!root.can_publish()) ZARRPOINT_CHECK(root.put(begun, {}));
+  if (leaves_notes()) ZARRPOINT_CHECK(root.put(begun, {}));
   ZARRPOINT_CHECK(choose_base(*work));
   if (work->base) {
     ZARRPOINT_TRY(base_key, key(work->base->name));
@@ -675,6 +680,10 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     joined.insert(joined.end(), all.back().leaves.begin(), all.back().leaves.end());
   }
   if (options.copy) ZARRPOINT_CHECK(work->copies.take(joined, options.how));
+  if (leaves_notes()) {
+    ZARRPOINT_TRY(begun, note("begun_" + work->name));
+    ZARRPOINT_CHECK(root.put(begun, {}));
+  }
   if (root.can_publish()) {
     ZARRPOINT_TRY(tree, detail::stage({root, step_key}, {.overwrite = work->replaces,
                                                          .sync = options.storage.sync,
@@ -682,8 +691,6 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     work->tree = std::move(tree);
     work->store = work->tree->store();
   } else {
-    ZARRPOINT_TRY(begun, note("begun_" + work->name));
-    ZARRPOINT_CHECK(root.put(begun, {}));
     // An old mark must not vouch for what is written now.
     ZARRPOINT_CHECK(erase_keys(work->name));
     work->store = prefix_store(root, step_key);
@@ -766,7 +773,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
       report.reset();
     }
     if (!saved) return saved.failure();
-    if (!root.can_publish()) {
+    if (leaves_notes()) {
       ZARRPOINT_TRY(begun, note("begun_" + work.name));
       ZARRPOINT_CHECK(root.erase(begun));
     }
@@ -826,14 +833,20 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
   return {};
 }
 
+/// Erases all that lies beneath a step.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_step(const store_key& at) const {
+  auto erased = root.erase_all(at).transform([](bool) {});
+  if (erased || erased.failure().code != errc::unsupported) return erased;
+  return detail::erase_tree(root, at).transform([](bool) {});
+}
+
 /// Erases a step key by key: what makes it one goes first.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_keys(const std::string& name) const {
   ZARRPOINT_TRY(mark_key, key(name + '/' + detail::step_mark::file));
   ZARRPOINT_CHECK(root.erase(mark_key));
   ZARRPOINT_TRY(step_key, key(name));
   ZARRPOINT_CHECK(detail::erase_root_document(any_store(prefix_store(root, step_key))));
-  ZARRPOINT_CHECK(detail::erase_tree(root, step_key));
-  return {};
+  return erase_step(step_key);
 }
 
 /// Removes a step, if a manager wrote what has its name now, and nothing stands on it.
@@ -852,9 +865,9 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
     return error{errc::invalid_argument,
                  "remove " + root.describe(step_key) + ": no manager wrote it" +
                      (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
-  // What publishes in one step also erases in one; elsewhere what makes it a step goes first.
-  auto erased = root.can_publish() ? root.erase_all(step_key)
-                                   : result<bool>(error{errc::unsupported, "key by key"});
+  // Files publish in one step and erase in one; elsewhere what makes it a step goes first.
+  auto erased = !leaves_notes() ? root.erase_all(step_key)
+                                : result<bool>(error{errc::unsupported, "key by key"});
   if (!erased && erased.failure().code == errc::unsupported) {
     ZARRPOINT_TRY(begun, note("begun_" + of.name));
     ZARRPOINT_CHECK(root.put(begun, {}));
@@ -918,7 +931,7 @@ ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const locat
                                                                      manager_options options) {
   return guarded([&]() -> result<checkpoint_manager> {
     const context& how = options.how;
-    ZARRPOINT_TRY(at, detail::location_access::to_write(where, options.storage.sync, how.stores));
+    ZARRPOINT_TRY(at, detail::location_access::to_manage(where, options.storage.sync, how.stores));
     const any_store root = at.key.is_root() ? at.store : any_store(prefix_store(at.store, at.key));
     if (!root.can_list() || (options.exclusive && !root.can_write()))
       return error{errc::unsupported,
@@ -946,7 +959,8 @@ ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const locat
           return error{errc::unsupported,
                        "manage " + where.name() +
                            ": this store publishes at its root alone, and steps lie beneath: "
-                           "save each step to a place of its own"};
+                           "give it places() of the store where it has them, or save each step to "
+                           "a place of its own"};
       }
       auto locked = is_file ? detail::place_lock::take(path, state::folder)
                             : result<detail::place_lock>(error{errc::unsupported, ""});

@@ -184,7 +184,7 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
         if (one.first == step) return error{errc::already_exists, "it is being saved"};
       ZARRPOINT_TRY(made, at.prepare(step, std::move(metrics)));
       work = std::move(made);
-      if (!at.root.can_publish()) {
+      if (at.leaves_notes()) {
         ZARRPOINT_TRY(begun, checkpoint_manager::state::note("begun_" + work->name));
         ZARRPOINT_CHECK(at.root.put(begun, {}));
       }

@@ -83,6 +83,9 @@ struct checkpoint_manager::state {
   static result<store_key> note(const std::string& name) {
     return store_key::parse(std::string(folder) + '/' + name);
   }
+  /// Whether a note tells the next manager what was begun: where no lock tells that nobody is at
+  /// it, and a kill may leave something that has the name of a step.
+  bool leaves_notes() const { return !owner.empty() || !root.can_publish(); }
   bool is_path() const { return detail::location_access::is_path(where); }
   std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
   /// A step, or an item of one, as a path where there are paths: formats look at these.
@@ -196,6 +199,7 @@ struct checkpoint_manager::state {
   result<save_report> finish_items(job& work);
   result<save_report> conclude(job& work, result<save_report> saved);
   result<void> verify_step(const std::string& name) const;
+  result<void> erase_step(const store_key& at) const;
   result<void> erase_keys(const std::string& name) const;
   result<void> remove(const step_record& of);
   result<std::vector<step_removal>> prune(const keep_policy& keep);

@@ -34,6 +34,7 @@ struct place_use {
   /// To read: what a store may take for what it keeps of its own documents, `limits::memory`.
   std::uint64_t memory = UINT64_MAX;
   link_scope links = link_scope::none;  ///< to read: which symbolic links are followed
+  bool places = false;  ///< of several checkpoints, one beneath each name; see `bucket_store`
 };
 
 /// What opens the URLs of one scheme: a type with `name`, the scheme in lower case, and `open`.

@@ -983,23 +983,26 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
     const replace_rule rule{name, options.overwrite, "a zarrpoint checkpoint",
                             directory_kind::zarr};
     ZARRPOINT_CHECK(check_replace(target, rule, own));
-    if (target.store.can_publish()) {
-      ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
-                                           .sync = options.sync,
-                                           .objects = 2 * plan.leaves.size(),
-                                           .observer = how.observer}));
+    const auto write = [&](const any_store& to) -> result<save_report> {
       std::optional<sharing_store> sharing;
       if (options.previous) {
-        auto made = sharing_store::over(staged->store(), *options.previous, how);
+        auto made = sharing_store::over(to, *options.previous, how);
         if (made) {
           sharing = *std::move(made);
         } else {
           plan.warnings.push_back(sharing_store::warning(*options.previous, made.failure()));
         }
       }
-      ZARRPOINT_TRY(report, write_checkpoint(sharing ? any_store(*sharing) : staged->store(), plan,
-                                             options, how));
-      if (sharing) report.shared_bytes = sharing->shared_bytes();
+      ZARRPOINT_TRY(out, write_checkpoint(sharing ? any_store(*sharing) : to, plan, options, how));
+      if (sharing) out.shared_bytes = sharing->shared_bytes();
+      return std::move(out);
+    };
+    if (target.store.can_publish()) {
+      ZARRPOINT_TRY(staged, stage(target, {.overwrite = options.overwrite,
+                                           .sync = options.sync,
+                                           .objects = 2 * plan.leaves.size(),
+                                           .observer = how.observer}));
+      ZARRPOINT_TRY(report, write(staged->store()));
       ZARRPOINT_CHECK(check_still(target, rule));
       std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
@@ -1010,9 +1013,6 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       ZARRPOINT_CHECK(publish(*staged, owned, report));
       return std::move(report);
     }
-    if (options.previous)
-      plan.warnings.push_back(sharing_store::warning(
-          *options.previous, {errc::unsupported, "a save in place writes all of it"}));
     // Without atomic publication: an old commit document must not vouch for new data.
     ZARRPOINT_CHECK(erase_root_document(root));
     if (options.zarr_format == 2) {
@@ -1021,7 +1021,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       for (const std::string& group : plan.groups)
         ZARRPOINT_CHECK(erase_v2_attributes(root, group));
     }
-    return write_checkpoint(root, plan, options, how);
+    return write(root);
   };
   auto report = guarded(run);
   if (!report) return std::move(report).failure().at("save " + name);

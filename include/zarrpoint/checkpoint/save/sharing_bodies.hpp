@@ -87,15 +87,15 @@ struct sharing_store::state {
     return true;
   }
 
-  /// False: the store cannot, and will not be asked again.
+  /// False where the store cannot. If it never could, it is not asked again.
   result<bool> share(const store_key& key, const blob& object) {
     ZARRPOINT_CHECK(forget(key));
     ZARRPOINT_TRY(done, to.share(key, object));
+    const std::lock_guard lock(mutex);
     if (!done) {
-      cannot_share.store(true, std::memory_order_relaxed);
+      if (shared.empty()) cannot_share.store(true, std::memory_order_relaxed);
       return false;
     }
-    const std::lock_guard lock(mutex);
     shared.emplace(std::string(key.str()), object.size());
     return true;
   }

@@ -113,6 +113,11 @@ class bucket_client {
   virtual result<std::optional<std::string>> mark_of(std::string_view key,
                                                      std::string_view name) const = 0;
   virtual std::unique_ptr<part_upload> upload(std::string key, query_list marks) const = 0;
+  /// Has the service copy an object to another key, with `marks` in place of its own. False where
+  /// it does not.
+  virtual result<bool> copy(std::string_view, std::string_view, const query_list&) const {
+    return false;
+  }
 
   /// Which object the answer to a read is of: its ETag or its generation.
   virtual std::string version_of(const http_response& answer) const = 0;

@@ -21,12 +21,19 @@ namespace zarrpoint { inline namespace v0 {
 /// `s3_store` and `gcs_store` are. The root is a place for one checkpoint, which is published there
 /// by one conditional put (docs/s3.md): what a reader sees is the old one or the new one, whole.
 ///
+/// `places` makes it a place of many: what lies beneath the first name of a key, such as
+/// `step_1/zarr.json`, is read and published as at the root of a store of its own.
+///
 /// A handle stays with the checkpoint that was there when it was first read, until it publishes
 /// another one itself. Open the place anew to see what others have published.
 ///
 /// Errors name the object, what the service says and its request id, and no credentials.
 class bucket_store {
  public:
+  /// The same place as one of many checkpoints, as a `checkpoint_manager` has them. A list of its
+  /// root looks anew at what others have published beneath.
+  bucket_store places() const;
+
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   /// `s3://bucket/key`.
   std::string describe(const store_key& key) const;
@@ -42,13 +49,16 @@ class bucket_store {
   /// Publishes at the root by one conditional put of a small object, which names the tree of the
   /// checkpoint. It has the plain keys for the first one at a place, a fresh prefix for all later
   /// ones. Errors: `already_exists`, `unsupported` where the server ignores conditions, or for a
-  /// key that is not the root; of `commit` also `replaced` where another save was the first, and
+  /// key that is no place; of `commit` also `replaced` where another save was the first, and
   /// `outcome_unknown`.
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const;
 
   /// The objects beneath the place as they are, whatever checkpoint was published there.
   any_store objects() const;
+
+  /// By a copy that the server makes, of an object of the same bucket; see `any_store::share`.
+  result<bool> share(const store_key& key, const blob& from) const;
 
   const void* identity() const noexcept { return state_.get(); }
 
@@ -61,6 +71,11 @@ class bucket_store {
  private:
   struct state;
   class staged;
+  struct place_key;
+
+  explicit bucket_store(std::shared_ptr<state> of) : state_(std::move(of)) {}
+  /// The place that a key lies in, and what is left of the key.
+  place_key place_of(const store_key& key) const;
 
   std::shared_ptr<state> state_;
 };

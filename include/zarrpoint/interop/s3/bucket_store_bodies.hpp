@@ -13,6 +13,7 @@
 #include <zarrpoint/store/remote/http_store.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -69,6 +70,16 @@ class bucket_objects {
     }
     const bytes_view body[] = {bytes};
     return client_->put(key_of(key), body, marks_);
+  }
+  result<bool> share(const store_key& key, const blob& from) const {
+    ZARRPOINT_CHECK(check(key));
+    constexpr std::uint64_t most = std::uint64_t{5} << 30;  // of one copy
+    // The address of an object of this bucket, which is not cut short.
+    const std::string name = from.name(), bucket = client_->address_of("");
+    if (from.size() > most || name.size() >= 300 || !name.starts_with(bucket)) return false;
+    const auto source = percent_decode(std::string_view(name).substr(bucket.size()));
+    if (!source || client_->address_of(*source) != name) return false;
+    return client_->copy(*source, key_of(key), marks_);
   }
   result<bool> erase(const store_key& key) const {
     if (key.is_root()) return false;
@@ -140,6 +151,11 @@ class bucket_tree {
     state_->documents.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
     return {};
   }
+  result<bool> share(const store_key& key, const blob& from) const {
+    note(key);
+    drop_document(key);
+    return state_->to.share(key, from);
+  }
   result<bool> erase(const store_key& key) const {
     {
       const std::lock_guard lock(state_->mutex);
@@ -194,15 +210,19 @@ class bucket_tree {
 }  // namespace detail
 
 struct bucket_store::state {
-  state(std::shared_ptr<const detail::bucket_client> to, std::string at)
-      : owner(std::move(to)), client(*owner), place(std::move(at)) {}
+  state(std::shared_ptr<const detail::bucket_client> to, std::string at, bool of_many = false)
+      : owner(std::move(to)), client(*owner), place(std::move(at)), has_places(of_many) {}
 
   std::shared_ptr<const detail::bucket_client> owner;
   const detail::bucket_client& client;
   std::string place;  ///< the key of the place, and a slash; empty: the bucket itself
   std::mutex mutex{};
   std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
-  bool has_conditions = false;        ///< the server was seen to keep them
+  /// The server was seen to keep them; of all places of one store.
+  std::shared_ptr<std::atomic<bool>> has_conditions =
+      detail::make_counted<std::atomic<bool>>(false);
+  const bool has_places = false;                                         ///< it is a place of many
+  std::map<std::string, std::shared_ptr<state>, std::less<>> beneath{};  ///< them, by name
 
   std::string at(std::string_view name) const { return place + std::string(name); }
 
@@ -235,12 +255,22 @@ struct bucket_store::state {
   void forget() {
     const std::lock_guard lock(mutex);
     tree.reset();
+    for (const auto& [name, one] : beneath) one->forget();
+  }
+
+  std::shared_ptr<state> place_beneath(std::string_view name) {
+    const std::lock_guard lock(mutex);
+    const auto at = beneath.find(name);
+    if (at != beneath.end()) return at->second;
+    auto made = detail::make_counted<state>(owner, place + std::string(name) + '/');
+    made->has_conditions = has_conditions;
+    beneath.emplace(std::string(name), made);
+    return made;
   }
 
   /// Whether a put with a condition that is not met is refused: by a key of its own.
   result<void> check_conditions() {
-    const std::lock_guard lock(mutex);
-    if (has_conditions || client.settings().single_writer) return {};
+    if (*has_conditions || client.settings().single_writer) return {};
     // As beneath a tree, so that what a killed process leaves is removed as one.
     const std::string key =
         at(std::string(detail::own_folder) + compact_date(client.requests().clock().seconds()) +
@@ -259,7 +289,7 @@ struct bucket_store::state {
                    objects({}).describe(store_key::root()) +
                        ": the server ignores the conditions of a put, so that two saves at once "
                        "would mix; single_writer of the store's options saves there nevertheless"};
-    has_conditions = true;
+    *has_conditions = true;
     return {};
   }
 };
@@ -520,9 +550,34 @@ ZARRPOINT_INLINE bucket_store::bucket_store(std::shared_ptr<const detail::bucket
     : state_(detail::make_counted<state>(
           std::move(client), std::string(place.str()) + (place.is_root() ? "" : "/"))) {}
 
+/// A place, and a key in it.
+struct bucket_store::place_key {
+  std::shared_ptr<state> place;
+  store_key key;
+  bool is_place = true;  ///< false: the root of many
+
+  result<detail::bucket_objects> objects() const {
+    return is_place ? place->at_key(key) : place->objects({});
+  }
+};
+
+ZARRPOINT_INLINE bucket_store::place_key bucket_store::place_of(const store_key& key) const {
+  if (!state_->has_places) return {state_, key};
+  const std::string_view text = key.str();
+  const std::string_view name = text.substr(0, text.find('/'));
+  if (name.empty()) return {state_, key, false};
+  const auto rest = store_key::parse(text.substr(std::min(name.size() + 1, text.size())));
+  return {state_->place_beneath(name), rest.value_or(store_key::root())};
+}
+
+ZARRPOINT_INLINE bucket_store bucket_store::places() const {
+  return bucket_store(detail::make_counted<state>(state_->owner, state_->place, true));
+}
+
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> bucket_store::open(const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->at_key(key));
-  return objects.open(key);
+  const place_key at = place_of(key);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.open(at.key);
 }
 
 ZARRPOINT_INLINE any_store bucket_store::objects() const { return state_->objects({}); }
@@ -533,54 +588,69 @@ ZARRPOINT_INLINE std::string bucket_store::describe(const store_key& key) const 
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> bucket_store::create(
     const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->at_key(key));
-  return objects.create(key);
+  const place_key at = place_of(key);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.create(at.key);
 }
 
 ZARRPOINT_INLINE result<void> bucket_store::put(const store_key& key, bytes_view bytes) const {
-  ZARRPOINT_TRY(objects, state_->at_key(key));
-  return objects.put(key, bytes);
+  const place_key at = place_of(key);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.put(at.key, bytes);
+}
+
+ZARRPOINT_INLINE result<bool> bucket_store::share(const store_key& key, const blob& from) const {
+  const place_key at = place_of(key);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.share(at.key, from);
 }
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase(const store_key& key) const {
-  ZARRPOINT_TRY(objects, state_->at_key(key));
-  return objects.erase(key);
+  const place_key at = place_of(key);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.erase(at.key);
 }
 
 ZARRPOINT_INLINE result<std::vector<list_entry>> bucket_store::list(const store_key& prefix) const {
-  ZARRPOINT_TRY(objects, state_->at_key(prefix));
-  ZARRPOINT_TRY(out, objects.list(prefix));
+  const place_key at = place_of(prefix);
+  if (!at.is_place) state_->forget();
+  ZARRPOINT_TRY(objects, at.objects());
+  ZARRPOINT_TRY(out, objects.list(at.key));
   const bool is_ours = std::erase_if(out, [&](const list_entry& one) {
-                         return prefix.is_root() && one.name == ".zarrpoint";
+                         return at.key.is_root() && one.name == ".zarrpoint";
                        }) != 0;
-  if (!is_ours) return out;
+  if (!is_ours || !at.is_place) return out;
   // What a first save writes is not there before it is published.
-  ZARRPOINT_TRY(published, state_->client.exists(state_->at(detail::current_name)));
+  const state& of = *at.place;
+  ZARRPOINT_TRY(published, of.client.exists(of.at(detail::current_name)));
   if (published) return out;
-  ZARRPOINT_TRY(claimed, state_->client.exists(state_->at(detail::first_name)));
+  ZARRPOINT_TRY(claimed, of.client.exists(of.at(detail::first_name)));
   if (claimed) out.clear();
   return out;
 }
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase_all(const store_key& prefix) const {
-  if (!prefix.is_root()) {
-    ZARRPOINT_TRY(objects, state_->at_key(prefix));
-    ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(prefix) + '/'));
+  const place_key at = place_of(prefix);
+  if (!at.key.is_root()) {
+    ZARRPOINT_TRY(objects, at.objects());
+    ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(at.key) + '/'));
     return erased != 0;
   }
-  ZARRPOINT_CHECK(state_->client.erase(state_->at(detail::current_name)));
-  ZARRPOINT_TRY(erased, state_->client.erase_all(state_->place));
-  state_->forget();
+  ZARRPOINT_CHECK(state_->client.erase(at.place->at(detail::current_name)));
+  ZARRPOINT_TRY(erased, state_->client.erase_all(at.place->place));
+  at.place->forget();
   return erased != 0;
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<publication>> bucket_store::stage(
     const store_key& key, const publish_options& how) const {
-  if (!key.is_root())
+  const place_key at = place_of(key);
+  if (!at.key.is_root() || !at.is_place)
     return error{errc::unsupported, "publish " + describe(key) +
                                         ": a checkpoint in a bucket is published at the URL that "
-                                        "its store was opened with; open that of this key"};
-  auto out = std::make_unique<staged>(state_, how.overwrite);
+                                        "its store was opened with; open that of this key, or take "
+                                        "places() of the store for one beneath each name"};
+  auto out = std::make_unique<staged>(at.place, how.overwrite);
   out->tell(how.observer);
   ZARRPOINT_CHECK(guarded([&] { return out->begin(); }));
   return std::unique_ptr<publication>(std::move(out));
@@ -621,6 +691,7 @@ ZARRPOINT_INLINE result<stored_place> open_bucket_place(
     return error{errc::unsupported, "write " + shown +
                                         ": a zip file is not written to a bucket; give a name "
                                         "without .zip to save a tree of objects"};
+  if (use.places) return stored_place{store.places(), root};
   if (use.write || (formats.empty() && !is_zip)) return stored_place{store, root};
   ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
   ZARRPOINT_TRY(is_zarr, store.open(document));

@@ -69,6 +69,8 @@ class s3_client final : public bucket_client {
   result<std::optional<std::string>> mark_of(std::string_view key,
                                              std::string_view name) const override;
   std::unique_ptr<part_upload> upload(std::string key, query_list marks) const override;
+  result<bool> copy(std::string_view from, std::string_view to,
+                    const query_list& marks) const override;
 
   std::string version_of(const http_response& answer) const override;
   std::string no_version() const override;
