@@ -5,6 +5,7 @@
 
 #include <zarrpoint/curl.hpp>
 #include <zarrpoint/formats.hpp>
+#include <zarrpoint/manager.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
@@ -26,10 +27,18 @@ void by_store(const std::vector<float>& w) {
   zp::save(store.value(), {{"w", w}}).value();
 }
 
+void steps_of_a_run() {
+  const zp::context how{.stores = zp::formats<zp::s3_scheme_by<zp::curl_access>>()};
+  zp::manager_options options{.keep = zp::keep_policy::newest(3), .how = how};
+  auto manager = zp::checkpoint_manager::open("s3://bucket/run", options).value();
+  manager.close().value();
+}
+
 int main(int count, char**) {
   if (count < 2) return 0;
   const std::vector<float> w(1000, 1.5F);
   by_url(w);
   by_store(w);
+  steps_of_a_run();
   return 0;
 }

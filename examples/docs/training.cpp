@@ -51,6 +51,23 @@ std::int64_t run() {
   return step;
 }
 
+bool unchanged() {
+  zp::manager_options options{.save_when = zp::save_policy::every_steps(100),
+                              .keep = zp::keep_policy::newest(3),
+                              .share_unchanged = true};
+  const std::vector<float> embedding(100'000, 0.5F);
+  std::vector<float> head(2'000);
+  auto manager = zp::checkpoint_manager::open("fine_tune", options).value();
+  for (std::int64_t step = 100; step <= 500; step += 100) {
+    head[static_cast<std::size_t>(step)] = 1;
+    if (manager.should_save(step))
+      manager.save(step, {{"embedding", embedding}, {"head", head}}).value();
+  }
+  manager.close().value();
+  return manager.last_report().value().shared_bytes == embedding.size() * sizeof(float) &&
+         manager.restore(500).value().data.load<std::vector<float>>("head").value() == head;
+}
+
 bool deltas() {
   zp::manager_options options{.save_when = zp::save_policy::every_steps(100),
                               .keep = zp::keep_policy::newest(3),

@@ -37,12 +37,13 @@ inline found look_at_step(const std::string& path) {
 /// Runs of a manager, one after another, in one directory.
 class manager_runs {
  public:
-  static constexpr std::uint64_t kinds = 8;
+  static constexpr std::uint64_t kinds = 16;
 
   manager_runs(const tally& row, const fs::path& folder, bool sync)
       : row_(row), path_((folder / "run").string()), sync_(sync) {}
 
-  /// `kind`: verified or not; items, plain, deltas, or a step of these that is saved again.
+  /// `kind`: verified or not; items, plain, deltas, or a step of these that is saved again; and
+  /// what did not change is shared, or not.
   step_trial next(std::uint64_t kind) {
     std::vector<zp::step_record> before = records();
     while (before.size() < 4) {
@@ -76,11 +77,18 @@ class manager_runs {
     return {{"loss", static_cast<double>(step % 5)}};
   }
 
+  /// A tensor that no step changes.
+  static const std::vector<float>& same_in_all() {
+    static const std::vector<float> out(3000, 0.25F);
+    return out;
+  }
+
   zp::manager_options options_of(std::uint64_t kind) const {
     zp::manager_options out;
     out.keep = zp::keep_policy::newest(3) | zp::keep_policy::best(1, "loss", zp::better::lower);
     out.background = false;  // so that each run makes the same calls
     out.verify = kind % 2 == 1;
+    out.share_unchanged = kind >= 8;
     if (kind / 2 % 4 >= 2) out.whole_when = zp::save_policy::every_steps(4);
     out.storage.sync = sync_;
     out.how = alone();
@@ -97,11 +105,13 @@ class manager_runs {
     if (without) fs::remove_all(path_);  // the old ones go first
     ZARRPOINT_TRY(manager, zp::checkpoint_manager::open(path_, options_of(kind)));
     const values of(step);
+    std::vector<zp::leaf> leaves = of.leaves();
+    leaves.emplace_back("same", same_in_all());
     if (kind / 2 % 4 != 0) {
-      ZARRPOINT_CHECK(manager.save(step, of.leaves(), metrics_of(step)));
+      ZARRPOINT_CHECK(manager.save(step, std::move(leaves), metrics_of(step)));
     } else {
       std::vector<zp::step_item> items(2);
-      items[0] = {.name = "model", .leaves = of.leaves()};
+      items[0] = {.name = "model", .leaves = std::move(leaves)};
       items[1] = {.name = "settings.json", .json = step};
       ZARRPOINT_CHECK(manager.save_items(step, std::move(items), metrics_of(step)));
     }
@@ -128,6 +138,10 @@ class manager_runs {
       // Its attributes are the mark of the manager.
       if (left.step != one.step || left.what != found::kind::attributes)
         return one.name + " is not whole: " + to_string(left);
+      const auto whole = zp::open_delta(one.items.empty() ? at : at + "/model", {}, alone());
+      const auto same = whole ? whole->load<std::vector<float>>("same")
+                              : zp::result<std::vector<float>>(whole.failure());
+      if (!same || *same != same_in_all()) return "what " + one.name + " shares is not whole";
     }
     if (const auto latest = opened->latest(); !latest || *latest != steps.back())
       return "the newest one was not found";

@@ -48,8 +48,8 @@ struct counted_publisher {
     *written += bytes.size();
     return inner.put(at, bytes);
   }
-  zarrpoint::result<bool> share(const zarrpoint::store_key& at, const zarrpoint::blob& from) const {
-    return shares ? inner.share(at, from) : zarrpoint::result<bool>(false);
+  bool share(const zarrpoint::store_key& at, const zarrpoint::blob& from) const {
+    return shares && inner.share(at, from);
   }
   auto erase(const zarrpoint::store_key& at) const { return inner.erase(at); }
   auto list(const zarrpoint::store_key& at) const { return inner.list(at); }

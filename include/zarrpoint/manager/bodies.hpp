@@ -953,8 +953,8 @@ ZARRPOINT_INLINE result<checkpoint_manager> checkpoint_manager::open(const locat
       const std::string path = detail::location_access::local_path(where);
       const bool is_file = self.is_path() && path.find("://") == std::string::npos;
       if (!is_file && root.can_publish()) {
-        ZARRPOINT_TRY(a_step, state::key(detail::step_name(0, {self.options.prefix})));
-        const auto staged = root.stage(a_step);
+        ZARRPOINT_TRY(beneath, state::key(state::folder));
+        const auto staged = root.stage(beneath);
         if (!staged && staged.failure().code == errc::unsupported)
           return error{errc::unsupported,
                        "manage " + where.name() +

@@ -865,9 +865,9 @@ ZARRPOINT_INLINE result<bool> prefix_store::erase_all(const store_key& prefix) c
   return base_.erase_all(full);
 }
 
-ZARRPOINT_INLINE result<bool> prefix_store::share(const store_key& key, const blob& from) const {
-  ZARRPOINT_TRY(full, object_key(key));
-  return base_.share(full, from);
+ZARRPOINT_INLINE bool prefix_store::share(const store_key& key, const blob& from) const {
+  const auto full = prefix_.child(key);
+  return full && base_.share(*full, from);
 }
 
 ZARRPOINT_INLINE result<store_key> prefix_store::object_key(const store_key& key) const {

@@ -30,7 +30,7 @@ class prefix_store {
 
   result<bool> erase_all(const store_key& prefix) const;
 
-  result<bool> share(const store_key& key, const blob& from) const;
+  bool share(const store_key& key, const blob& from) const;
 
   bool can_write() const { return base_.can_write(); }
   bool can_list() const { return base_.can_list(); }

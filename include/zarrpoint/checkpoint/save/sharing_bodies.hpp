@@ -90,7 +90,7 @@ struct sharing_store::state {
   /// False where the store cannot. If it never could, it is not asked again.
   result<bool> share(const store_key& key, const blob& object) {
     ZARRPOINT_CHECK(forget(key));
-    ZARRPOINT_TRY(done, to.share(key, object));
+    const bool done = to.share(key, object);
     const std::lock_guard lock(mutex);
     if (!done) {
       if (shared.empty()) cannot_share.store(true, std::memory_order_relaxed);

@@ -21,8 +21,8 @@ namespace zarrpoint { inline namespace v0 {
 /// `s3_store` and `gcs_store` are. The root is a place for one checkpoint, which is published there
 /// by one conditional put (docs/s3.md): what a reader sees is the old one or the new one, whole.
 ///
-/// `places` makes it a place of many: what lies beneath the first name of a key, such as
-/// `step_1/zarr.json`, is read and published as at the root of a store of its own.
+/// `places` makes it a place of many. What lies beneath the first name of a key is read and
+/// published as at the root of a store of its own.
 ///
 /// A handle stays with the checkpoint that was there when it was first read, until it publishes
 /// another one itself. Open the place anew to see what others have published.
@@ -49,7 +49,7 @@ class bucket_store {
   /// Publishes at the root by one conditional put of a small object, which names the tree of the
   /// checkpoint. It has the plain keys for the first one at a place, a fresh prefix for all later
   /// ones. Errors: `already_exists`, `unsupported` where the server ignores conditions, or for a
-  /// key that is no place; of `commit` also `replaced` where another save was the first, and
+  /// key of no place; of `commit` also `replaced` where another save was the first, and
   /// `outcome_unknown`.
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const;
@@ -58,7 +58,7 @@ class bucket_store {
   any_store objects() const;
 
   /// By a copy that the server makes, of an object of the same bucket; see `any_store::share`.
-  result<bool> share(const store_key& key, const blob& from) const;
+  bool share(const store_key& key, const blob& from) const;
 
   const void* identity() const noexcept { return state_.get(); }
 

@@ -71,15 +71,15 @@ class bucket_objects {
     const bytes_view body[] = {bytes};
     return client_->put(key_of(key), body, marks_);
   }
-  result<bool> share(const store_key& key, const blob& from) const {
-    ZARRPOINT_CHECK(check(key));
+  bool share(const store_key& key, const blob& from) const {
     constexpr std::uint64_t most = std::uint64_t{5} << 30;  // of one copy
     // The address of an object of this bucket, which is not cut short.
     const std::string name = from.name(), bucket = client_->address_of("");
-    if (from.size() > most || name.size() >= 300 || !name.starts_with(bucket)) return false;
+    if (key.is_root() || from.size() > most || name.size() >= 300 || !name.starts_with(bucket))
+      return false;
     const auto source = percent_decode(std::string_view(name).substr(bucket.size()));
     if (!source || client_->address_of(*source) != name) return false;
-    return client_->copy(*source, key_of(key), marks_);
+    return client_->copy(*source, key_of(key), marks_).value_or(false);
   }
   result<bool> erase(const store_key& key) const {
     if (key.is_root()) return false;
@@ -151,7 +151,7 @@ class bucket_tree {
     state_->documents.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
     return {};
   }
-  result<bool> share(const store_key& key, const blob& from) const {
+  bool share(const store_key& key, const blob& from) const {
     note(key);
     drop_document(key);
     return state_->to.share(key, from);
@@ -599,10 +599,10 @@ ZARRPOINT_INLINE result<void> bucket_store::put(const store_key& key, bytes_view
   return objects.put(at.key, bytes);
 }
 
-ZARRPOINT_INLINE result<bool> bucket_store::share(const store_key& key, const blob& from) const {
+ZARRPOINT_INLINE bool bucket_store::share(const store_key& key, const blob& from) const {
   const place_key at = place_of(key);
-  ZARRPOINT_TRY(objects, at.objects());
-  return objects.share(at.key, from);
+  const auto objects = at.objects();
+  return objects && objects->share(at.key, from);
 }
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase(const store_key& key) const {

@@ -49,9 +49,7 @@ class any_store {
   /// Gives a key without an object the one that was opened as `from`, without its bytes: by a
   /// second name, or a copy that the server makes. What either key has later is not the other's.
   /// False where that cannot be done, as in stores without a member of this name: then copy it.
-  result<bool> share(const store_key& key, const blob& from) const {
-    return model_->share(key, from);
-  }
+  bool share(const store_key& key, const blob& from) const { return model_->share(key, from); }
 
   bool can_write() const { return has(writes); }
   bool can_list() const { return has(lists); }
@@ -90,7 +88,7 @@ class any_store {
                                                        const publish_options&) const = 0;
     virtual result<void> rename(const store_key&, const store_key&) const = 0;
     virtual result<bool> erase_all(const store_key&) const = 0;
-    virtual result<bool> share(const store_key&, const blob&) const = 0;
+    virtual bool share(const store_key&, const blob&) const = 0;
     virtual unsigned abilities() const = 0;
     virtual const void* identity() const = 0;
   };
@@ -161,7 +159,7 @@ class any_store {
         return refuse("erase", prefix);
       }
     }
-    result<bool> share(const store_key& key, const blob& from) const override {
+    bool share(const store_key& key, const blob& from) const override {
       if constexpr (requires { store.share(key, from); }) {
         return store.share(key, from);
       } else {

@@ -532,19 +532,16 @@ ZARRPOINT_INLINE int file_root::sync_file(int file) noexcept {
   return note(retry_interrupted([&] { return ::fdatasync(file); }) == 0 ? 0 : errno);
 }
 
-ZARRPOINT_INLINE result<bool> file_root::share(const store_key& key, int file) {
+ZARRPOINT_INLINE bool file_root::share(const store_key& key, int file) {
+  const shared_directory parent = shared_parent_of(key);
   // By the descriptor, so that it is the file that was opened, whatever has its name by now.
-  const std::string opened = "/proc/self/fd/" + std::to_string(file);
-  const shared_directory parent = file < 0 ? shared_directory() : shared_parent_of(key);
-  const std::string name(key.name());
-  if (!parent ||
-      ::linkat(AT_FDCWD, opened.c_str(), parent->get(), name.c_str(), AT_SYMLINK_FOLLOW) != 0)
-    return false;
+  char opened[32], name[256] = {};
+  std::snprintf(opened, sizeof opened, "/proc/self/fd/%d", file);
+  std::memcpy(name, key.name().data(), key.name().size());  // 255 at most
   // It may have been written by one who did not sync.
-  int code = durable() ? sync_file(file) : 0;
-  if (code == 0 && options_.sync) code = sync_directory(parent->get());
-  if (code == 0) return true;
-  return system_error("sync", describe(key), code);
+  return parent && ::linkat(AT_FDCWD, opened, parent->get(), name, AT_SYMLINK_FOLLOW) == 0 &&
+         (!durable() || sync_file(file) == 0) &&
+         (!options_.sync || sync_directory(parent->get()) == 0);
 }
 
 ZARRPOINT_INLINE int file_root::sync_tree() noexcept {
@@ -792,9 +789,8 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob_extension>> file_store::extend(
   return detail::extended_file::open(root_, key, before);
 }
 
-ZARRPOINT_INLINE result<bool> file_store::share(const store_key& key, const blob& from) const {
-  ZARRPOINT_CHECK(check_writable(key, "write"));
-  return root_->share(key, from.descriptor());
+ZARRPOINT_INLINE bool file_store::share(const store_key& key, const blob& from) const {
+  return can_write() && root_->share(key, from.descriptor());
 }
 
 ZARRPOINT_INLINE result<bool> file_store::erase(const store_key& key) const {

@@ -61,8 +61,8 @@ class file_root {
   };
 
   /// Gives an open file a second name, and makes it durable as one that was written. False where
-  /// there can be none.
-  result<bool> share(const store_key& key, int file);
+  /// that fails.
+  bool share(const store_key& key, int file);
 
   /// Before the tree is where others may change it.
   void stop_keeping_directories() noexcept {

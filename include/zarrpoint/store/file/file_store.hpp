@@ -39,7 +39,7 @@ class file_store {
   result<std::unique_ptr<blob_extension>> extend(const store_key& key, const blob& before) const;
 
   /// By another name of the same file, which nobody changes; see `any_store::share`.
-  result<bool> share(const store_key& key, const blob& from) const;
+  bool share(const store_key& key, const blob& from) const;
 
   result<bool> erase(const store_key& key) const;
 
