@@ -128,7 +128,7 @@ int main() {
     std::signal(SIGTERM, [](int) { running->request_save(); });
     std::raise(SIGTERM);
     good = good && manager.save_requested() && manager.should_save(1001);
-    good = good && items(manager) && deltas();
+    good = good && items(manager) && unchanged() && deltas();
     manager.close().value();
   }
   // As where somebody copied half of it: the run goes on from the step before.

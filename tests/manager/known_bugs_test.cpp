@@ -249,7 +249,7 @@ TEST_CASE("known bugs: an error hides another at the end") {
   partly_full_store place;
   auto manager = open_at(location(any_store(place)));
   for (std::int64_t step = 1; step <= 3; ++step) {
-    *place.name = "step_0000000" + std::to_string(step);
+    *place.name = "step_0000000" + std::to_string(step) + "/w/";
     CHECK_FALSE(save_step(manager, step));
   }
   const auto closed = manager.close();
