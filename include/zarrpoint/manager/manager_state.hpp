@@ -83,8 +83,8 @@ struct checkpoint_manager::state {
   static result<store_key> note(const std::string& name) {
     return store_key::parse(std::string(folder) + '/' + name);
   }
-  /// Whether a note tells the next manager what was begun: where no lock tells that nobody is at
-  /// it, and a kill may leave something that has the name of a step.
+  /// Whether a note tells the next manager what was begun. It does so where there is no lock, and
+  /// a kill may leave something that has the name of a step.
   bool leaves_notes() const { return !owner.empty() || !root.can_publish(); }
   bool is_path() const { return detail::location_access::is_path(where); }
   std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
