@@ -60,6 +60,12 @@ ZARRPOINT_INLINE std::string payload_hash(const http_request& request) {
   return to_hex(of.finish());
 }
 
+ZARRPOINT_INLINE error no_etag(const std::string& name) {
+  return {errc::io, "PUT " + name +
+                        ": the answer says that it went well and has no ETag, so it is not of a "
+                        "store of objects"};
+}
+
 ZARRPOINT_INLINE std::uint32_t crc32c_of(std::span<const bytes_view> body) {
   std::uint32_t crc = 0;
   for (const bytes_view part : body) crc = crc32c(part, crc);
@@ -111,7 +117,9 @@ ZARRPOINT_INLINE result<bool> bucket_client::exists(std::string_view key) const 
 
 ZARRPOINT_INLINE result<void> bucket_client::erase(std::string_view key) const {
   ZARRPOINT_TRY(answer, erase_once(key));
-  if (answer.status / 100 == 2 || answer.status == 404) return {};
+  // A page of a proxy is not the answer of one who has erased anything.
+  const bool is_done = answer.status / 100 == 2 && !answer.text.starts_with('<');
+  if (is_done || answer.status == 404) return {};
   return http_failure(answer, "DELETE", name_of(key));
 }
 
@@ -227,6 +235,7 @@ class xml_upload final : public part_upload {
     if (checksums_) request.headers.push_back({"x-amz-checksum-crc32c", checksum_text(crc)});
     ZARRPOINT_TRY(answer, by_.send(request));
     if (answer.status / 100 != 2) return http_failure(answer, "PUT", name());
+    if (answer.header("ETag").empty()) return no_etag(name());
     const std::lock_guard lock(mutex_);
     etags_[index] = answer.header("ETag");
     return {};
