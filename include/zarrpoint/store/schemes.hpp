@@ -21,8 +21,8 @@ struct stored_place {
   any_store store;
   store_key key;
   std::string format{};  ///< that holds it, as people call it; empty for Zarr itself
-  /// What loads from it run on, where threads wait for a server; it lives on. Null: as the context
-  /// says.
+  /// What loads and saves run on, where threads wait for a server; it lives on. Null: as the
+  /// context says.
   const any_executor* executor = nullptr;
 };
 

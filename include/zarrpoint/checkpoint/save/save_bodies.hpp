@@ -993,7 +993,10 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
           plan.warnings.push_back(sharing_store::warning(*options.previous, made.failure()));
         }
       }
-      ZARRPOINT_TRY(out, write_checkpoint(sharing ? any_store(*sharing) : to, plan, options, how));
+      context writes = how;
+      if (target.executor != nullptr) writes.executor = *target.executor;
+      const any_store into = sharing ? any_store(*sharing) : to;
+      ZARRPOINT_TRY(out, write_checkpoint(into, plan, options, writes));
       if (sharing) out.shared_bytes = sharing->shared_bytes();
       return std::move(out);
     };
