@@ -59,7 +59,7 @@ bool make_both(const std::string& folder) {
   metadata.fill = zp::fill_value::of(std::int32_t{-1});
   metadata.codecs = zp::zstd_codecs(3);
   metadata.dimension_names = {"time", "place"};
-  metadata.attributes = zp::node::object{{"unit", "K"}};
+  metadata.attributes = zp::json::object{{"unit", "K"}};
   const auto v3 = zp::store_key::parse("v3").value();
   auto made = zp::array::create(store, v3, metadata).value();
   made.write(zp::box::whole({6, 8}), view_of(values, {6, 8})).value();
@@ -67,8 +67,8 @@ bool make_both(const std::string& folder) {
   metadata.zarr_format = 2;
   metadata.keys = {zp::chunk_key_encoding::style::v2, '.'};
   metadata.dimension_names.reset();
-  metadata.codecs = {{"bytes", zp::node::object{{"endian", "big"}}},  // ">i4"
-                     {"zstd", zp::node::object{{"level", 3}}}};
+  metadata.codecs = {{"bytes", zp::json::object{{"endian", "big"}}},  // ">i4"
+                     {"zstd", zp::json::object{{"level", 3}}}};
   const auto v2 = zp::store_key::parse("v2").value();
   zp::array::create(store, v2, metadata).value();
 

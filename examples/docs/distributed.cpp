@@ -146,7 +146,7 @@ zp::result<void> train(const std::string& path, const zp::process_group& group) 
 
 zp::result<void> save_seeds(const std::string& path, const zp::process_group& group) {
   zp::group_save_options options;
-  options.compared_common = [](zp::node common) {  // a copy: what rank 0 has is stored, whole
+  options.compared_common = [](zp::json common) {  // a copy: what rank 0 has is stored, whole
     std::erase_if(*common.if_object(), [](const auto& member) { return member.key == "seed"; });
     return common;
   };
@@ -200,7 +200,7 @@ struct readable_common_saver : zp::json_common_saver {
   static constexpr std::string_view name = "readable_common_saver";
 
   zp::result<std::vector<zp::leaf_record>> save_common(const zp::save_job& job,
-                                                       const zp::node& common) const {
+                                                       const zp::json& common) const {
     ZARRPOINT_TRY(key, zp::store_key::parse("common.json"));
     const std::string text = zp::dump_json(common, zp::json_style::pretty);
     ZARRPOINT_CHECK(job.store.put(key, zp::as_bytes(text)));
@@ -231,7 +231,7 @@ bool look_into_megatron(const std::string& path) {
   const auto from = mg::directory::open(path).value();
   const mg::contents all = from.list().value();  // keys of tensors and of objects
   const zp::tensor weight = from.read("decoder.w").value();
-  const zp::node common = from.common_node().value();
+  const zp::json common = from.common_json().value();
   return all.tensors.size() == 1 && weight.size() == 12 && common.if_object() != nullptr;
 }
 

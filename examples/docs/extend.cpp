@@ -19,8 +19,8 @@ int main() {
 
   my::tensor w({2, 3});
   w.ptr()[5] = 0.5F;
-  const std::vector<zp::codec_spec> chain{{"bytes", zp::node::object{{"endian", "little"}}},
-                                          {"example.xor", zp::node::object{{"key", 15}}},
+  const std::vector<zp::codec_spec> chain{{"bytes", zp::json::object{{"endian", "little"}}},
+                                          {"example.xor", zp::json::object{{"key", 15}}},
                                           {"crc32c"}};
   zp::save("model.zarr", {{"w", w}}, {.rules = {{.glob = "**", .codecs = chain}}}, how).value();
 

@@ -19,7 +19,7 @@ namespace {
 bool make_one(const std::string& path) {
   auto store = zp::file_store::open(path, {.create = true}).value();
   auto root = zp::group::create(store).value();
-  root.set_attributes(zp::node::object{{"site", "north"}}).value();
+  root.set_attributes(zp::json::object{{"site", "north"}}).value();
 
   zp::array_metadata metadata;
   metadata.type = zp::dtype_kind::float32;
@@ -46,7 +46,7 @@ bool change_it(const std::string& path) {
   auto root = zp::group::open(store).value();
   root.rename("2026", "archive/2026").value();
   root.copy("archive/2026/temperature", root, "latest").value();
-  root.set_attributes("latest", zp::node::object{{"unit", "degC"}}).value();
+  root.set_attributes("latest", zp::json::object{{"unit", "degC"}}).value();
   root.erase("archive").value();
 
   return root.walk().value().size() == 1 &&

@@ -22,8 +22,8 @@ int main() {
   const std::int64_t step = 1200;
   const zp::save_options how{
       .rules = {{.glob = "data/**", .codecs = {"bytes", {"zstd", 3}, "crc32c"}}},
-      .attributes = zp::node::object{{"optimizer", "adam"}},
-      .attributes_of = {{"layers/0/w", zp::node::object{{"unit", "m"}}}}};
+      .attributes = zp::json::object{{"optimizer", "adam"}},
+      .attributes_of = {{"layers/0/w", zp::json::object{{"unit", "m"}}}}};
   zp::save("model.zarr",
            {{"layers/0/w", w}, {"data/tokens", tokens}, {"step", step}, {"note", "warm start"}},
            how)
@@ -34,7 +34,7 @@ int main() {
   for (const std::string& name : ckpt.names())
     std::cout << name << ": " << to_string(ckpt.metadata(name).value().spec) << "\n";
   std::cout << "optimizer: " << *ckpt.attributes().find("optimizer")->if_string() << "\n";
-  const zp::node of_w = ckpt.attributes("layers/0/w").value();
+  const zp::json of_w = ckpt.attributes("layers/0/w").value();
   std::cout << "unit of w: " << *of_w.find("unit")->if_string() << "\n";
 
   // Load: each byte is compared with its checksum.

@@ -86,16 +86,16 @@ bool deltas() {
 
 bool items(zp::checkpoint_manager& manager) {
   const std::vector<float> w(100, 1), m(100, 2);
-  zp::node settings;
+  zp::json settings;
   settings.set("seed", 7);
   manager.save_items(2000, {{.name = "model", .leaves = {{"w", w}}},
                             {.name = "optimizer", .leaves = {{"m", m}},
                              .options = zp::save_options{.rules = {{.codecs = zp::zstd_codecs()}}}},
-                            {.name = "settings.json", .json = settings}}).value();
+                            {.name = "settings.json", .document = settings}}).value();
   manager.wait().value();
   auto model = manager.restore(2000, "model").value();
   return model.data.load<std::vector<float>>("w").value() == w &&
-         manager.json(2000, "settings.json").value() == settings;
+         manager.document(2000, "settings.json").value() == settings;
 }
 
 bool many(const zp::process_group& group, const zp::state& tree, const zp::state& request) {

@@ -37,7 +37,7 @@ bool show(const std::string& path, const std::string& to) {
   zp::box part = zp::box::whole(whole.shape());
   if (part.shape.rank() > 0 && part.shape[0] > 1) part.shape[0] = 1;  // its first row
   const zp::tensor first = opened->load<zp::tensor>(name, part).value();
-  const zp::node attributes = opened->attributes(name).value();
+  const zp::json attributes = opened->attributes(name).value();
   std::printf("  %s: %s, a part of %s, %s\n", name.c_str(), to_string(whole.spec()).c_str(),
               to_string(first.spec()).c_str(),
               attributes.is_null() ? "no attributes" : "attributes");

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// `node` to and from nlohmann/json, which nothing else of the library includes.
+// `json` to and from nlohmann/json, which nothing else of the library includes.
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/interop/nlohmann.hpp>
 

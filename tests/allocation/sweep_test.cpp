@@ -98,11 +98,11 @@ struct model {
     out.emplace_back("note of a name that is not short", note);
     return out;
   }
-  node attributes() const {
-    node nested;
+  json attributes() const {
+    json nested;
     nested.set("of a key that is not short", std::string(50, 'v'));
-    nested.set("list", node::array{1, "two, which is not short either", node::array{nested}});
-    node out;
+    nested.set("list", json::array{1, "two, which is not short either", json::array{nested}});
+    json out;
     out.set("model", std::move(nested));
     return out;
   }
@@ -129,11 +129,11 @@ void check_model(const std::string& path, float first) {
 }  // namespace
 
 TEST_CASE("allocation: copies of values") {
-  const node from = model().attributes();
+  const json from = model().attributes();
   sweep_both("copy", [&] {
     return guarded([&]() -> result<void> {
-      const node copied = from;
-      node assigned = 1;
+      const json copied = from;
+      json assigned = 1;
       assigned = copied;
       return assigned == from ? result<void>{} : error{errc::corrupt, "copy"};
     });

@@ -38,7 +38,7 @@ bool mentions(const error& failure, const std::string& text) {
 TEST_CASE("what is created is opened") {
   recording_store store;
   auto metadata = raw_metadata(dtype_kind::float32, {3, 4}, {2, 4});
-  metadata.attributes = node::object{{"unit", "m"}};
+  metadata.attributes = json::object{{"unit", "m"}};
   metadata.dimension_names = dimension_names_list{"y", std::nullopt};
   CHECK(array::create(store, key_of("w"), metadata).has_value());
   CHECK(array::open(store, key_of("w")).value().metadata() == metadata);

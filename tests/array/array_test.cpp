@@ -150,7 +150,7 @@ array_metadata random_metadata(random_source& random) {
                                               : bytes_spec(big ? "big" : "little"));
   if (pick(random, 2) == 0) {
     out.codecs.push_back(zstd_spec());
-    if (v2) out.codecs.back().configuration = node::object{{"level", 1}};
+    if (v2) out.codecs.back().configuration = json::object{{"level", 1}};
   }
   if (v2) return out;
   if (pick(random, 3) == 0) out.codecs.push_back(crc32c_spec());

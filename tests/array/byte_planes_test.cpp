@@ -25,8 +25,8 @@ using namespace zarrpoint_test;
 
 namespace {
 
-codec_spec shuffle_spec(node size = node()) {
-  return {"numcodecs.shuffle", node::object{{"elementsize", std::move(size)}}};
+codec_spec shuffle_spec(json size = json()) {
+  return {"numcodecs.shuffle", json::object{{"elementsize", std::move(size)}}};
 }
 
 array made(const array_metadata& metadata) {

@@ -56,7 +56,7 @@ struct device_block {
 };
 
 codec_spec shuffle_spec(index_t size) {
-  return {"numcodecs.shuffle", node::object{{"elementsize", size}}};
+  return {"numcodecs.shuffle", json::object{{"elementsize", size}}};
 }
 
 /// Metadata whose inner chunks are shuffled, of int32 and not compressed unless changed.

@@ -45,11 +45,11 @@ using zarrpoint_test::growing_files;
 using zarrpoint_test::random_source;
 using zarrpoint_test::strided_device;
 
-std::vector<codec_spec> raw_codecs() { return {{"bytes", node::object{{"endian", "little"}}}}; }
+std::vector<codec_spec> raw_codecs() { return {{"bytes", json::object{{"endian", "little"}}}}; }
 
 std::vector<codec_spec> zstd_codecs() {
   std::vector<codec_spec> out = raw_codecs();
-  out.push_back({"zstd", node::object{{"level", 1}, {"checksum", false}}});
+  out.push_back({"zstd", json::object{{"level", 1}, {"checksum", false}}});
   out.push_back({"crc32c"});
   return out;
 }

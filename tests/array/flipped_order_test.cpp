@@ -77,16 +77,16 @@ TEST_CASE("nothing where there is nothing to reverse, or values are worked on be
   CHECK_FALSE(detail::in_flipped_order(made(raw_metadata(dtype_kind::int32, {2}, {2}), "little")));
   CHECK_FALSE(detail::in_flipped_order(made(raw_metadata(dtype_kind::uint8, {2}, {2}), "big")));
   array_metadata metadata = raw_metadata(dtype_kind::float32, {2}, {2});
-  metadata.codecs = {{"bitround", node::object{{"keepbits", 4}}}, bytes_spec("big")};
+  metadata.codecs = {{"bitround", json::object{{"keepbits", 4}}}, bytes_spec("big")};
   context how;
   how.codecs = all_codecs::table();
   const auto rounded = array::create(memory_store(), key_of("a"), metadata, how);
   if (rounded) CHECK_FALSE(detail::in_flipped_order(*rounded));
   CHECK_FALSE(detail::declare_native(metadata.codecs));
-  CHECK_FALSE(detail::makes_other_order(sharding_config::name, node()).value_or(true));
-  CHECK_FALSE(detail::makes_other_order("bytes", node()).value_or(true));
+  CHECK_FALSE(detail::makes_other_order(sharding_config::name, json()).value_or(true));
+  CHECK_FALSE(detail::makes_other_order("bytes", json()).value_or(true));
   std::vector<codec_spec> fields{
-      {"bytes", node::object{{"endian", "big"}, {"field_endian", node::array{"big"}}}}};
+      {"bytes", json::object{{"endian", "big"}, {"field_endian", json::array{"big"}}}}};
   CHECK_FALSE(detail::declare_native(fields));
 }
 

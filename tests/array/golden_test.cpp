@@ -27,7 +27,7 @@ using namespace zarrpoint;
 using namespace zarrpoint_test;
 namespace fs = std::filesystem;
 
-node read_json(const fs::path& path) { return parse_json(read_file(path)).value(); }
+json read_json(const fs::path& path) { return parse_json(read_file(path)).value(); }
 
 context with_all_codecs() {
   context how;
@@ -56,8 +56,8 @@ std::vector<std::string> expected_elements(const fs::path& folder, const std::st
                                            dtype type) {
   std::vector<std::string> out;
   if (type.is_variable() || type.kind() == dtype_kind::fixed_length_utf32) {
-    const node document = read_json(folder / (name + ".json"));
-    for (const node& text : *document.if_array())
+    const json document = read_json(folder / (name + ".json"));
+    for (const json& text : *document.if_array())
       out.push_back(type.is_variable() ? *text.if_string()
                                        : as_utf32(*text.if_string(), type.size()));
     return out;
@@ -89,9 +89,9 @@ void compare(const array& opened, const std::vector<std::string>& expected) {
 }
 
 std::size_t read_all(const fs::path& folder) {
-  const node index = read_json(folder / "index.json");
+  const json index = read_json(folder / "index.json");
   std::size_t count = 0;
-  for (const node& entry : *index.find("arrays")->if_array()) {
+  for (const json& entry : *index.find("arrays")->if_array()) {
     const std::string name = *entry.find("case")->if_string();
     CAPTURE(name);
     const auto opened =
@@ -115,9 +115,9 @@ TEST_CASE("arrays of zarr-python whose chunks are pcodec's") {
 TEST_CASE("arrays of zarrita.js") { CHECK(read_all(golden / "zarrita") == 26); }
 
 /// The names of codecs, data types and grids in a metadata document, wherever they stand.
-void collect_names(const node& value, std::set<std::string>& names) {
+void collect_names(const json& value, std::set<std::string>& names) {
   if (const auto* list = value.if_array()) {
-    for (const node& one : *list) collect_names(one, names);
+    for (const json& one : *list) collect_names(one, names);
   } else if (const auto* members = value.if_object()) {
     for (const auto& [key, member] : *members) {
       const std::string* text = member.if_string();
@@ -167,8 +167,8 @@ TEST_CASE("every array of the peers is read, or refused by name") {
   std::size_t refused = 0;
   for (const char* const peer : {"tensorstore", "zarr-python", "zarr-python-2"}) {
     const fs::path folder = fs::path(root) / "peers" / peer;
-    const node index = read_json(folder / "index.json");
-    for (const node& entry : *index.find("arrays")->if_array()) {
+    const json index = read_json(folder / "index.json");
+    for (const json& entry : *index.find("arrays")->if_array()) {
       if (*entry.find("kind")->if_string() == "zip") continue;
       const std::string& name = *entry.find("case")->if_string();
       // The file beside it has the byte order of each field, which is not that of memory.

@@ -20,7 +20,7 @@ using namespace zarrpoint_test;
 
 namespace {
 
-node document_at(const any_store& store, std::string_view key) {
+json document_at(const any_store& store, std::string_view key) {
   return parse_json(*get(store, key_of(key), 1 << 20).value()).value();
 }
 bool is_there(const any_store& store, std::string_view key) {
@@ -38,7 +38,7 @@ TEST_CASE("group: created with the groups above, opened, walked, in both formats
                         .value())}) {
       const group root = small_hierarchy(store, format);
       CHECK(root.zarr_format() == format);
-      CHECK(root.attributes() == node(node::object{{"title", "small"}}));
+      CHECK(root.attributes() == json(json::object{{"title", "small"}}));
       CHECK(is_there(store, format == 3 ? "g/zarr.json" : "g/.zgroup"));
       const group again = group::open(store).value();
       CHECK(again.attributes() == root.attributes());
@@ -74,7 +74,7 @@ TEST_CASE("group: what cannot be created") {
   for (const char* name :
        {"", "__x", "zarr.json", ".zarray", "x/__y", "..", "a//b", "/a", "x/", "..."})
     CHECK(root.create_group(name).failure().code == errc::invalid_argument);
-  CHECK(root.create_group("bad", node("text")).failure().code == errc::invalid_argument);
+  CHECK(root.create_group("bad", json("text")).failure().code == errc::invalid_argument);
   CHECK(group::open(memory_store()).failure().code == errc::not_found);
   CHECK(group::open(store, key_of("a")).failure().code == errc::invalid_argument);
 }
@@ -84,25 +84,25 @@ TEST_CASE("group: attributes are replaced, and nothing else of the document") {
   put_text(store, "zarr.json", R"({"zarr_format":3,"node_type":"group",
       "attributes":{"old":1},"extra":{"must_understand":false,"kept":true}})");
   group root = group::open(store).value();
-  root.set_attributes(node::object{{"new", 2.5}}).value();
-  CHECK(root.attributes() == node(node::object{{"new", 2.5}}));
+  root.set_attributes(json::object{{"new", 2.5}}).value();
+  CHECK(root.attributes() == json(json::object{{"new", 2.5}}));
   CHECK(group::open(store).value().attributes() == root.attributes());
   CHECK(document_at(store, "zarr.json").find("extra")->find("kept") != nullptr);
-  CHECK(root.set_attributes(node(3)).failure().code == errc::invalid_argument);
-  CHECK(root.attributes() == node(node::object{{"new", 2.5}}));
-  root.set_attributes(node()).value();
+  CHECK(root.set_attributes(json(3)).failure().code == errc::invalid_argument);
+  CHECK(root.attributes() == json(json::object{{"new", 2.5}}));
+  root.set_attributes(json()).value();
   CHECK(group::open(store).value().attributes().is_null());
 
   for (const int format : {2, 3}) {
     const memory_store other;
     const group of = small_hierarchy(other, format);
-    of.set_attributes("g/h/b", node::object{{"unit", "m"}}).value();
+    of.set_attributes("g/h/b", json::object{{"unit", "m"}}).value();
     CHECK(of.open_array("g/h/b").value().metadata().attributes ==
-          node(node::object{{"unit", "m"}}));
+          json(json::object{{"unit", "m"}}));
     CHECK(holds_sequence(of.open_array("g/h/b").value()));
-    of.set_attributes("g", node::object{{"k", 1}}).value();
-    CHECK(of.open_group("g").value().attributes() == node(node::object{{"k", 1}}));
-    CHECK(of.set_attributes("nothing", node()).failure().code == errc::not_found);
+    of.set_attributes("g", json::object{{"k", 1}}).value();
+    CHECK(of.open_group("g").value().attributes() == json(json::object{{"k", 1}}));
+    CHECK(of.set_attributes("nothing", json()).failure().code == errc::not_found);
   }
 }
 
@@ -163,26 +163,26 @@ TEST_CASE("group: consolidated metadata are written as zarr-python does, and use
   for (const int format : {2, 3}) {
     const memory_store memory;
     const group root = small_hierarchy(memory, format);
-    root.set_attributes("g/h/b", node::object{{"unit", "m"}}).value();
+    root.set_attributes("g/h/b", json::object{{"unit", "m"}}).value();
     CHECK_FALSE(group::open(memory, store_key::root(), {}, metadata_use::consolidated)
                     .value()
                     .is_consolidated());
     root.consolidate().value();
     if (format == 3) {
-      const node document = document_at(memory, "zarr.json");
-      const node& inlined = *document.find("consolidated_metadata");
-      CHECK(*inlined.find("kind") == node("inline"));
-      CHECK(*inlined.find("must_understand") == node(false));
+      const json document = document_at(memory, "zarr.json");
+      const json& inlined = *document.find("consolidated_metadata");
+      CHECK(*inlined.find("kind") == json("inline"));
+      CHECK(*inlined.find("must_understand") == json(false));
       CHECK(inlined.find("metadata")->if_object()->size() == 4);
       CHECK(*inlined.find("metadata")->find("g/h/b") == document_at(memory, "g/h/b/zarr.json"));
       CHECK(*inlined.find("metadata")->find("g")->find("consolidated_metadata") ==
-            node(node::object{
-                {"kind", "inline"}, {"must_understand", false}, {"metadata", node::object{}}}));
+            json(json::object{
+                {"kind", "inline"}, {"must_understand", false}, {"metadata", json::object{}}}));
       CHECK(document_at(memory, "g/zarr.json").find("consolidated_metadata") == nullptr);
     } else {
-      const node document = document_at(memory, ".zmetadata");
-      CHECK(*document.find("zarr_consolidated_format") == node(1));
-      CHECK(*document.find("metadata")->find("g/h/b/.zattrs") == node(node::object{{"unit", "m"}}));
+      const json document = document_at(memory, ".zmetadata");
+      CHECK(*document.find("zarr_consolidated_format") == json(1));
+      CHECK(*document.find("metadata")->find("g/h/b/.zattrs") == json(json::object{{"unit", "m"}}));
     }
     // A root that was consolidated before stays one document deep.
     root.consolidate().value();
@@ -201,7 +201,7 @@ TEST_CASE("group: consolidated metadata are written as zarr-python does, and use
     const group inner = opened.open_group("g/h").value();
     CHECK(paths_of(inner.walk().value()) == std::vector<std::string>{"b"});
     const array b = inner.open_array("b").value();
-    CHECK(b.metadata().attributes == node(node::object{{"unit", "m"}}));
+    CHECK(b.metadata().attributes == json(json::object{{"unit", "m"}}));
     CHECK(store->opens == opens);
     CHECK(holds_sequence(b));
     CHECK(opened.open_array("x").failure().code == errc::not_found);

@@ -26,7 +26,7 @@ TEST_CASE("migrate: the same elements by the documents of either format") {
   for (const bool remove : {false, true}) {
     const memory_store store;
     const group root = small_hierarchy(store, 2);
-    root.set_attributes("g/h/b", node::object{{"unit", "m"}}).value();
+    root.set_attributes("g/h/b", json::object{{"unit", "m"}}).value();
     put_text(store, "f/.zarray",
              R"({"zarr_format":2,"shape":[2,2],"chunks":[1,2],"dtype":">i2","order":"F",
                  "fill_value":null,"filters":null,"compressor":null,"dimension_separator":"/"})");
@@ -37,13 +37,13 @@ TEST_CASE("migrate: the same elements by the documents of either format") {
     CHECK(paths == std::vector<std::string>{"", "a", "f", "g", "g/h", "g/h/b"});
     const group migrated = group::open(store).value();
     CHECK(migrated.zarr_format() == 3);
-    CHECK(migrated.attributes() == node(node::object{{"title", "small"}}));
+    CHECK(migrated.attributes() == json(json::object{{"title", "small"}}));
     CHECK(holds_sequence(migrated.open_array("a").value()));
     const array b = migrated.open_array("g/h/b").value();
     CHECK(holds_sequence(b));
     CHECK(b.metadata().zarr_format == 3);
     CHECK(b.metadata().keys == chunk_key_encoding{chunk_key_encoding::style::v2, '.'});
-    CHECK(b.metadata().attributes == node(node::object{{"unit", "m"}}));
+    CHECK(b.metadata().attributes == json(json::object{{"unit", "m"}}));
     const tensor f = migrated.open_array("f").value().read(box::whole({2, 2})).value();
     std::int16_t values[4] = {};
     std::memcpy(values, f.view().data, sizeof values);

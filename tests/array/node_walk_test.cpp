@@ -60,7 +60,7 @@ TEST_CASE("node_walk: consolidated metadata of both formats") {
                "g/.zattrs":{"k":1}}})");
   const auto v2 = *read().value();
   CHECK(paths_of(v2) == std::vector<std::string>{"g", "g/h"});
-  CHECK(v2[0].attributes == node(node::object{{"k", 1}}));
+  CHECK(v2[0].attributes == json(json::object{{"k", 1}}));
   put_text(store, ".zmetadata", R"({"zarr_consolidated_format":2,"metadata":{}})");
   CHECK(read().failure().code == errc::unsupported);
 

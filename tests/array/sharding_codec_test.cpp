@@ -23,8 +23,8 @@ using namespace zarrpoint_test;
 struct successor_codec {
   static constexpr std::string_view name = "test.successor";
 
-  static result<successor_codec> from_configuration(const node&) { return successor_codec{}; }
-  node configuration() const { return {}; }
+  static result<successor_codec> from_configuration(const json&) { return successor_codec{}; }
+  json configuration() const { return {}; }
   tensor_spec encoded_spec(const tensor_spec& decoded) const { return decoded; }
   result<void> encode(const host_view& from, const mutable_host_view& to, codec_workspace&) const {
     return add(from, to, 1);

@@ -11,28 +11,28 @@ namespace sharding_test { namespace {
 
 using namespace zarrpoint;
 
-node inner_codecs() {
-  return node::array{
-      node::object{{"name", "bytes"}, {"configuration", node::object{{"endian", "little"}}}}};
+json inner_codecs() {
+  return json::array{
+      json::object{{"name", "bytes"}, {"configuration", json::object{{"endian", "little"}}}}};
 }
 
-node full() {
-  return node::object{{"chunk_shape", node::array{2, 3}},
+json full() {
+  return json::object{{"chunk_shape", json::array{2, 3}},
                       {"codecs", inner_codecs()},
-                      {"index_codecs", node::array{node::object{{"name", "bytes"}}, "crc32c"}},
+                      {"index_codecs", json::array{json::object{{"name", "bytes"}}, "crc32c"}},
                       {"index_location", "start"}};
 }
 
-node without(const char* member) {
-  node out{node::object{}};
-  const node whole = full();
+json without(const char* member) {
+  json out{json::object{}};
+  const json whole = full();
   for (const auto& [key, value] : *whole.if_object())
     if (key != member) out.set(key, value);
   return out;
 }
 
-node with(const char* member, node value) {
-  node out = full();
+json with(const char* member, json value) {
+  json out = full();
   out.set(member, std::move(value));
   return out;
 }
@@ -40,7 +40,7 @@ node with(const char* member, node value) {
 TEST_CASE("a configuration is read") {
   const sharding_config config = sharding_config::from_configuration(full()).value();
   CHECK(config.chunk_shape == dims{2, 3});
-  CHECK(config.codecs == std::vector<codec_spec>{{"bytes", node::object{{"endian", "little"}}}});
+  CHECK(config.codecs == std::vector<codec_spec>{{"bytes", json::object{{"endian", "little"}}}});
   CHECK(config.index_codecs == std::vector<codec_spec>{{"bytes"}, {"crc32c"}});
   CHECK(config.location == index_location::start);
   CHECK(sharding_config::from_configuration(without("index_location")).value().location ==
@@ -50,7 +50,7 @@ TEST_CASE("a configuration is read") {
 TEST_CASE("what is written reads back") {
   sharding_config config;
   config.chunk_shape = {4};
-  config.codecs = {{"bytes", node::object{{"endian", "big"}}}, {"crc32c"}};
+  config.codecs = {{"bytes", json::object{{"endian", "big"}}}, {"crc32c"}};
   for (const auto location : {index_location::end, index_location::start}) {
     config.location = location;
     const codec_spec spec = config.to_spec().value();
@@ -62,11 +62,11 @@ TEST_CASE("what is written reads back") {
 }
 
 TEST_CASE("shards lie within each other up to 8 levels") {
-  node one = full();
+  json one = full();
   for (int levels = 2; levels <= 20; ++levels) {
-    node outer = full();
-    outer.set("codecs", node::array{node::object{{"name", "crc32c"}},
-                                    node::object{{"name", "sharding_indexed"},
+    json outer = full();
+    outer.set("codecs", json::array{json::object{{"name", "crc32c"}},
+                                    json::object{{"name", "sharding_indexed"},
                                                  {"configuration", std::move(one)}}});
     one = std::move(outer);
     const auto parsed = sharding_config::from_configuration(one);
@@ -78,7 +78,7 @@ TEST_CASE("shards lie within each other up to 8 levels") {
 }
 
 TEST_CASE("configurations that break the specification are refused, naming the member") {
-  const auto message = [](const node& configuration) {
+  const auto message = [](const json& configuration) {
     const auto parsed = sharding_config::from_configuration(configuration);
     REQUIRE_FALSE(parsed);
     CHECK(parsed.failure().message.find("sharding_indexed") != std::string::npos);
@@ -86,9 +86,9 @@ TEST_CASE("configurations that break the specification are refused, naming the m
   };
   for (const char* member : {"chunk_shape", "codecs", "index_codecs"})
     CHECK(message(without(member)).find(member) != std::string::npos);
-  CHECK(message(node()).find("configuration is missing") != std::string::npos);
-  CHECK(message(with("chunk_shape", node::array{-1})).find("chunk_shape") != std::string::npos);
-  CHECK(message(with("codecs", node::array{})).find("codecs") != std::string::npos);
+  CHECK(message(json()).find("configuration is missing") != std::string::npos);
+  CHECK(message(with("chunk_shape", json::array{-1})).find("chunk_shape") != std::string::npos);
+  CHECK(message(with("codecs", json::array{})).find("codecs") != std::string::npos);
   CHECK(message(with("index_codecs", 3)).find("index_codecs") != std::string::npos);
   CHECK(message(with("index_location", "middle")).find("index_location") != std::string::npos);
   CHECK(message(with("surprise", 1)).find("surprise") != std::string::npos);

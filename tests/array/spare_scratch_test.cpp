@@ -53,8 +53,8 @@ class counted_state {
 struct counted_codec {
   static constexpr std::string_view name = "test.counted";
   static constexpr bool fixed_size = true;
-  static result<counted_codec> from_configuration(const node&) { return counted_codec{}; }
-  node configuration() const { return node::object{}; }
+  static result<counted_codec> from_configuration(const json&) { return counted_codec{}; }
+  json configuration() const { return json::object{}; }
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const {
     std::copy(from.begin(), from.end(), to.begin());

@@ -22,11 +22,11 @@ TEST_CASE("stored_node: documents of both formats, v3 before v2") {
   put_text(store, "x/.zattrs", R"({"k":1})");
   CHECK(at("x")->kind == node_kind::group);
   CHECK(at("x")->zarr_format == 2);
-  CHECK(detail::parse_group(*at("x")).value().attributes == node(node::object{{"k", 1}}));
+  CHECK(detail::parse_group(*at("x")).value().attributes == json(json::object{{"k", 1}}));
   CHECK(detail::parse_array(*at("x")).failure().code == errc::corrupt);
   put_text(store, "x/zarr.json", R"({"zarr_format":3,"node_type":"group","attributes":{"k":2}})");
   CHECK(at("x")->zarr_format == 3);
-  CHECK(detail::parse_group(*at("x")).value().attributes == node(node::object{{"k", 2}}));
+  CHECK(detail::parse_group(*at("x")).value().attributes == json(json::object{{"k", 2}}));
 }
 
 TEST_CASE("stored_node: an empty .zarray is the lock file of a synchronizer, not an array") {
@@ -58,12 +58,12 @@ TEST_CASE("stored_node: what must be understood and is not, and damage, are erro
 
 TEST_CASE("stored_node: groups are written, attributes of v2 taken away with the last of them") {
   const memory_store store;
-  detail::put_group(store, key_of("g"), {2, node::object{{"k", 1}}, {}}).value();
+  detail::put_group(store, key_of("g"), {2, json::object{{"k", 1}}, {}}).value();
   CHECK(store.open(key_of("g/.zattrs")).value() != nullptr);
-  detail::put_v2_attributes(store, key_of("g"), node()).value();
+  detail::put_v2_attributes(store, key_of("g"), json()).value();
   CHECK(store.open(key_of("g/.zattrs")).value() == nullptr);
-  detail::put_v2_attributes(store, key_of("g"), node()).value();
-  detail::put_group(store, key_of("h"), {3, node(), {}}).value();
+  detail::put_v2_attributes(store, key_of("g"), json()).value();
+  detail::put_group(store, key_of("h"), {3, json(), {}}).value();
   CHECK(detail::read_stored_node(store, key_of("h"), limits{}).value()->zarr_format == 3);
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("a part is written from flat values, array-likes and views") {
 
 TEST_CASE("strings go in and out") {
   auto metadata = raw_metadata(dtype_kind::string, {3}, {2});
-  metadata.codecs = {{"vlen-utf8", node()}};
+  metadata.codecs = {{"vlen-utf8", json()}};
   metadata.fill = fill_value::zero(dtype_kind::string);
   const array w = array::create(memory_store(), key_of("w"), metadata).value();
   w.write(box({0}, {2}), std::vector<std::string>{"one", "two"}).value();

@@ -237,8 +237,8 @@ TEST_CASE("a write that fails leaves the object as it was, and says which it is"
 struct throwing_codec {
   static constexpr std::string_view name = "test.throwing";
   static constexpr bool fixed_size = true;
-  static result<throwing_codec> from_configuration(const node&) { return throwing_codec{}; }
-  node configuration() const { return {}; }
+  static result<throwing_codec> from_configuration(const json&) { return throwing_codec{}; }
+  json configuration() const { return {}; }
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace&) const {
     if (from[0] == std::byte{0}) {
@@ -260,7 +260,7 @@ TEST_CASE("an exception in one inner chunk is an error of the write, and nobody 
               .codecs = codec_registry<bytes_codec, crc32c_codec, throwing_codec>::table()};
   recording_store store;
   const array w = make(
-      store, shards({256, 2}, {256, 2}, {1, 2}, {bytes_spec(), {"test.throwing", node()}}), how);
+      store, shards({256, 2}, {256, 2}, {1, 2}, {bytes_spec(), {"test.throwing", json()}}), how);
   std::vector<std::int32_t> data(512, 1);
   for (const std::size_t where : {0U, 100U, 255U}) {
     data[2 * where] = 0;

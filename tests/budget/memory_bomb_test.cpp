@@ -68,8 +68,8 @@ std::string repeated(std::string_view one, std::size_t count) {
 
 TEST_CASE("budget: one chunk that decodes to much more than is stored") {
   const auto size = static_cast<index_t>(40 * mega);
-  for (const codec_spec& codec : {zstd_spec(), codec_spec{"gzip", node::object{{"level", 1}}},
-                                  codec_spec{"blosc", node::object{{"cname", "zstd"},
+  for (const codec_spec& codec : {zstd_spec(), codec_spec{"gzip", json::object{{"level", 1}}},
+                                  codec_spec{"blosc", json::object{{"cname", "zstd"},
                                                                    {"clevel", 1},
                                                                    {"shuffle", "shuffle"},
                                                                    {"typesize", 4},

@@ -131,16 +131,16 @@ std::vector<codec_spec> random_chain(random_source& random, const dims& shape, c
   out.push_back(bytes_spec(pick(random, 5) == 0 ? "big" : "little"));
   switch (pick(random, 7)) {
     case 0: break;
-    case 1: out.push_back({"gzip", node::object{{"level", 1}}}); break;
+    case 1: out.push_back({"gzip", json::object{{"level", 1}}}); break;
     case 2:
-      out.push_back({"blosc", node::object{{"cname", "zstd"},
+      out.push_back({"blosc", json::object{{"cname", "zstd"},
                                            {"clevel", 1},
                                            {"shuffle", "shuffle"},
                                            {"typesize", static_cast<int>(type.size())},
                                            {"blocksize", 0}}});
       break;
     case 3:
-      out.push_back({"blosc", node::object{{"cname", "lz4"},
+      out.push_back({"blosc", json::object{{"cname", "lz4"},
                                            {"clevel", 5},
                                            {"shuffle", "bitshuffle"},
                                            {"typesize", static_cast<int>(type.size())},

@@ -40,7 +40,7 @@ std::string save_number(const std::string& path, int n, int zarr_format,
   std::vector<leaf> leaves;
   for (int i = 0; i < 6; ++i) leaves.emplace_back(prefix + "/" + std::to_string(i), values);
   save_options options{.zarr_format = zarr_format, .sync = false};
-  options.attributes = node::object{{"n", n}};
+  options.attributes = json::object{{"n", n}};
   return save(path, leaves, options).value().id;
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("between reads: opens of what has another format since find it") {
   REQUIRE(all);
   CHECK(all->zarr_format() == 3);
   CHECK(all->attributes().find("n") != nullptr);
-  CHECK(*all->attributes().find("n") == node(4));
+  CHECK(*all->attributes().find("n") == json(4));
   CHECK(place.has_happened());
 
   fs::remove_all(place.path);

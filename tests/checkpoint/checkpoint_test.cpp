@@ -301,7 +301,7 @@ TEST_CASE("a part of a leaf of more elements than are counted is loaded") {
     metadata.shape = {length, length};
     metadata.chunk_shape = {2, 2};
     metadata.fill = fill_value::of(0.5);
-    metadata.codecs = {{"bytes", node::object{{"endian", "little"}}}};
+    metadata.codecs = {{"bytes", json::object{{"endian", "little"}}}};
     if (format == 2) metadata.keys = {chunk_key_encoding::style::v2, '.'};
     const array made = array::create(store, store_key::root(), metadata).value();
     const std::vector<double> values{1, 2, 3, 4, 5, 6};
@@ -384,12 +384,12 @@ TEST_CASE("the attributes of a v2 array are its own; where listing is not cheap,
   const auto unit = [&](const any_store& from) {
     return *open(from).value().as_array("w").value().metadata().attributes.find("unit");
   };
-  CHECK(unit(store) == node("m"));
+  CHECK(unit(store) == json("m"));
   put(".zmetadata", R"({"zarr_consolidated_format":1,"metadata":{".zgroup":{"zarr_format":2},)"
                     R"("w/.zattrs":{"unit":"s"},"w/.zarray":)" +
                         zarray + "}}");
-  CHECK(unit(store) == node("m"));
-  CHECK(unit(zarrpoint_test::counting_store(store, false)) == node("s"));
+  CHECK(unit(store) == json("m"));
+  CHECK(unit(zarrpoint_test::counting_store(store, false)) == json("s"));
 }
 
 TEST_CASE("attributes of leaves and groups are asked for by name") {
@@ -409,11 +409,11 @@ TEST_CASE("attributes of leaves and groups are asked for by name") {
   put("g/h/bad/zarr.json", array + "3}");
   put("bad/zarr.json", group + R"("x"})");
   const checkpoint opened = open(store).value();
-  CHECK(opened.attributes("").value() == node(node::object{{"r", 0}}));
-  CHECK(opened.attributes("g").value() == node(node::object{{"n", 1}}));
+  CHECK(opened.attributes("").value() == json(json::object{{"r", 0}}));
+  CHECK(opened.attributes("g").value() == json(json::object{{"n", 1}}));
   CHECK(opened.attributes("g/h").value().is_null());
   // Though its codec is not known.
-  CHECK(opened.attributes("g/h/w").value() == node(node::object{{"unit", "m"}}));
+  CHECK(opened.attributes("g/h/w").value() == json(json::object{{"unit", "m"}}));
   for (const char* name : {"bad", "g/h/bad"}) {
     const error refused = failure_of(opened.attributes(name));
     CHECK(refused.code == errc::corrupt);
@@ -426,7 +426,7 @@ TEST_CASE("attributes of leaves and groups are asked for by name") {
     CHECK(mentions(refused, "no such leaf or group"));
   }
   const checkpoint single = open({store, store_key::parse("g/h/w").value()}).value();
-  CHECK(single.attributes("").value() == node(node::object{{"unit", "m"}}));
+  CHECK(single.attributes("").value() == json(json::object{{"unit", "m"}}));
 }
 
 TEST_CASE("the memory budget of the caller holds") {
@@ -443,12 +443,12 @@ TEST_CASE("the memory budget of the caller holds") {
 
 TEST_CASE("hierarchies without a commit document open, consolidated or not") {
   const saved_matrix m(
-      {.rules = {{.codecs = zstd_codecs(1)}}, .attributes = node::object{{"author", "me"}}});
-  CHECK(*m.opened().attributes().find("author") == node("me"));
+      {.rules = {{.codecs = zstd_codecs(1)}}, .attributes = json::object{{"author", "me"}}});
+  CHECK(*m.opened().attributes().find("author") == json("me"));
   CHECK(m.opened().attributes().find("zarrpoint") == nullptr);
   const fs::path file = m.dir.path() / "m.zarr/zarr.json";
-  node root = parse_json(as_bytes(test::read_file(file))).value();
-  root.set("attributes", node::object{{"author", "me"}});
+  json root = parse_json(as_bytes(test::read_file(file))).value();
+  root.set("attributes", json::object{{"author", "me"}});
   test::write_file(file, dump_json(root));
   const auto check = [&] {
     const checkpoint opened = m.opened();
@@ -461,7 +461,7 @@ TEST_CASE("hierarchies without a commit document open, consolidated or not") {
   };
   REQUIRE(root.find("consolidated_metadata") != nullptr);
   check();
-  test::write_file(file, dump_json(node::object{{"zarr_format", 3}, {"node_type", "group"}}));
+  test::write_file(file, dump_json(json::object{{"zarr_format", 3}, {"node_type", "group"}}));
   check();
   // A single array is a checkpoint of one leaf, which has no name.
   CHECK(open((m.dir.path() / "m.zarr/step").string()).value().load<std::int64_t>("").value() ==
@@ -497,7 +497,7 @@ TEST_CASE("records and bytes of any length are leaves as others; records are not
 TEST_CASE("absent chunks of foreign checkpoints read as zero, unless that is forbidden") {
   const saved_matrix m;
   test::write_file(m.dir.path() / "m.zarr/zarr.json",
-                   dump_json(node::object{{"zarr_format", 3}, {"node_type", "group"}}));
+                   dump_json(json::object{{"zarr_format", 3}, {"node_type", "group"}}));
   fs::remove_all(m.dir.path() / "m.zarr/step/c");
   CHECK(m.opened().load<std::int64_t>("step").value() == 0);
   const error failure =
@@ -517,10 +517,10 @@ TEST_CASE("leaf names in a commit document cannot leave the checkpoint") {
   for (const char* name : {"../secret", "/etc/passwd", "a/../../b", ".."}) {
     leaf_record leaf;
     leaf.name = name;
-    leaf.metadata = node::object{{"zarr_format", 3}};
+    leaf.metadata = json::object{{"zarr_format", 3}};
     document.leaves = {leaf};
-    node root = node::object{{"zarr_format", 3}, {"node_type", "group"}};
-    root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
+    json root = json::object{{"zarr_format", 3}, {"node_type", "group"}};
+    root.set("attributes", json::object{{"zarrpoint", commit_node::to_json(document)}});
     test::write_file(m.dir.path() / "m.zarr/zarr.json", dump_json(root));
     CHECK(failure_of(open(m.path)).code == errc::corrupt);
   }

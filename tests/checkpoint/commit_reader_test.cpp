@@ -23,7 +23,7 @@ namespace {
 leaf_record leaf_of(std::string name, std::int64_t rows) {
   leaf_record leaf{.name = std::move(name),
                    .typestr = "array",
-                   .metadata = node::object{{"zarr_format", 3}, {"shape", node::array{rows}}},
+                   .metadata = json::object{{"zarr_format", 3}, {"shape", json::array{rows}}},
                    .objects{}};
   leaf.objects.set("c/0", {.size = 4228, .crc32c = {0xdeadbeefU, std::nullopt, 0U}});
   leaf.objects.set("c/1", {});
@@ -40,8 +40,8 @@ detail::commit_document example() {
 /// The same with attributes of one leaf, as v2 has them, and of groups.
 detail::commit_document with_attributes() {
   detail::commit_document out = example();
-  out.leaves[1].attributes = node::object{{"unit", "m\n"}, {"range", node::array{0.5, 1e300}}};
-  out.group_attributes = {{"d", node::object{{"n", 1}}}, {"e", node::object{{"\xc3\xa9", node()}}}};
+  out.leaves[1].attributes = json::object{{"unit", "m\n"}, {"range", json::array{0.5, 1e300}}};
+  out.group_attributes = {{"d", json::object{{"n", 1}}}, {"e", json::object{{"\xc3\xa9", json()}}}};
   return out;
 }
 
@@ -53,7 +53,7 @@ std::string root_of(const std::string& commit) {
 
 struct read_document {
   detail::commit_reader commit{3};
-  node root;
+  json root;
   bool all = false;
 
   explicit read_document(const std::string& text, const json_limits& limits = {}) {
@@ -62,7 +62,7 @@ struct read_document {
 };
 
 std::string text_of(const detail::commit_document& document) {
-  return dump_json(commit_node::to_node(document));
+  return dump_json(commit_node::to_json(document));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ TEST_CASE("what consolidated metadata repeat is passed over, and nothing else") 
           known + R"(},"consolidated_metadata":{"metadata":{"a":{},"x":)" + other +
           R"(,"y":{}}}})");
   json_limits limits;
-  node whole;
+  json whole;
   limits.max_nodes = 1;
   while (!detail::json_reader(text, limits).read(whole)) ++limits.max_nodes;
   CHECK(read_document(text, limits).commit.found());
@@ -134,18 +134,18 @@ TEST_CASE("nothing is left of the document before, whole or not") {
   first.attributes_seal = "01234567";
   for (int i = 0; i < 40; ++i) {
     first.leaves.push_back(leaf_of(std::to_string(i), 10 + i));
-    first.leaves.back().metadata.set("attributes", node::object{{"i", i}});
+    first.leaves.back().metadata.set("attributes", json::object{{"i", i}});
     first.leaves.push_back(leaf_of("p" + std::to_string(i), 10 + i));
   }
   detail::commit_document second = example();
-  second.leaves[0].metadata.set("attributes", node::object{{"i", 0}});
-  second.leaves[2].metadata.set("attributes", node::object{{"i", 0}});
+  second.leaves[0].metadata.set("attributes", json::object{{"i", 0}});
+  second.leaves[2].metadata.set("attributes", json::object{{"i", 0}});
   const std::string whole = root_of(text_of(first));
   std::string broken = whole;
   broken.replace(broken.rfind(R"("objects")"), 9, R"("objectz")");
   for (const std::string& before : {whole, broken}) {
     detail::commit_reader commit(3);
-    node root;
+    json root;
     detail::json_reader(before, {}, &commit).read(root);
     CHECK(commit.found() == (before == whole));
     const std::string text = root_of(text_of(second));
@@ -176,7 +176,7 @@ TEST_CASE("documents with attributes do not keep others from being shared") {
   detail::commit_document many{.id = "x", .leaves{}};
   for (int i = 0; i < 100; ++i) {
     many.leaves.push_back(leaf_of(std::to_string(i), 2));
-    many.leaves.back().metadata.set("attributes", node::object{{"i", i % 50}});
+    many.leaves.back().metadata.set("attributes", json::object{{"i", i % 50}});
   }
   for (int i = 0; i < 40; ++i) many.leaves.push_back(leaf_of("p" + std::to_string(i), i % 20));
   const read_document read(root_of(text_of(many)));
@@ -186,7 +186,7 @@ TEST_CASE("documents with attributes do not keep others from being shared") {
     // The same text is shared, attributes and all, as long as it is looked for.
     CHECK((leaves[i].document == leaves[i + 50].document) == (i < 8));
     CHECK(*leaves[i + 50].document->content().find("attributes")->find("i") ==
-          node(static_cast<int>(i)));
+          json(static_cast<int>(i)));
   }
   for (std::size_t i = 100; i < 120; ++i) CHECK(leaves[i].document == leaves[i + 20].document);
 }
@@ -194,7 +194,7 @@ TEST_CASE("documents with attributes do not keep others from being shared") {
 TEST_CASE("in format 2 it is a member of the attributes themselves") {
   const std::string text = R"({"zarrpoint":)" + text_of(example()) + "}";
   detail::commit_reader commit(2);
-  node root;
+  json root;
   CHECK(detail::json_reader(text, {}, &commit).read(root));
   REQUIRE(commit.found());
   CHECK(commit.leaves[1].zarr_format == 2);
@@ -277,7 +277,7 @@ TEST_CASE("it counts as many values and levels as the parser") {
   // What follows lies deeper than the commit document, and counts from where that was.
   text.insert(text.size() - 2, R"(,"after":[[[[[[[[[]]]]]]]]])");
   json_limits limits;
-  node whole;
+  json whole;
   // Root: 3 members and what lies in them; the seal is a value, too.
   limits.max_nodes = 1;
   while (!detail::json_reader(text, limits).read(whole)) ++limits.max_nodes;

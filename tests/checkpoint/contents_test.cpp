@@ -108,8 +108,8 @@ TEST_CASE("arrays with one text for a document share it, but for their attribute
     store.put(store_key::parse(key).value(), as_bytes(text)).value();
   const checkpoint all = open(store).value();
   const auto unit = [&](const char* name) {
-    const node attributes = all.as_array(name).value().metadata().attributes;
-    const node* const found = attributes.find("unit");
+    const json attributes = all.as_array(name).value().metadata().attributes;
+    const json* const found = attributes.find("unit");
     return found != nullptr ? *found->if_string() : std::string();
   };
   CHECK(unit("a").empty());
@@ -135,19 +135,19 @@ TEST_CASE("groups that hold no array are known, no matter who wrote them") {
                       consolidated_v2(R"(".zgroup":)" + group_v2 + R"(,"e/.zgroup":)" + group_v2 +
                                       R"(,"w/.zarray":)" + array_v2)}}) == list{"e"});
   detail::commit_document document{.id = "x", .leaves{}, .groups = {"e", "../e"}};
-  node root = parse_json(as_bytes(group_v3)).value();
-  root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
+  json root = parse_json(as_bytes(group_v3)).value();
+  root.set("attributes", json::object{{"zarrpoint", commit_node::to_json(document)}});
   const auto hostile = contents({{"zarr.json", dump_json(root)}});
   REQUIRE_FALSE(hostile);
   CHECK(hostile.failure().code == errc::corrupt);
   document.groups.pop_back();
-  root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
+  root.set("attributes", json::object{{"zarrpoint", commit_node::to_json(document)}});
   CHECK(groups({{"zarr.json", dump_json(root)}}) == list{"e"});
 }
 
 TEST_CASE("attributes of groups are found, no matter which program wrote them") {
   const auto attributes_in = [](const result<detail::checkpoint_contents>& found) {
-    return dump_json(node(found.value().group_attributes));
+    return dump_json(json(found.value().group_attributes));
   };
   const auto attributes = [&](const documents& files) { return attributes_in(contents(files)); };
   const std::string with =
@@ -172,11 +172,11 @@ TEST_CASE("attributes of groups are found, no matter which program wrote them") 
              {".zmetadata",
               consolidated_v2(R"(".zgroup":)" + group_v2 + R"(,".zattrs":{"r":0},"e/.zgroup":)" +
                               group_v2 + R"(,"e/.zattrs":{"n":1})")}})) == R"({"e":{"n":1}})");
-  node root = parse_json(as_bytes(group_v3)).value();
+  json root = parse_json(as_bytes(group_v3)).value();
   detail::commit_document document{
-      .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", node::object{{"n", 1}}}}};
+      .id = "x", .leaves{}, .groups = {"e"}, .group_attributes = {{"e", json::object{{"n", 1}}}}};
   const auto commit = [&](json_style style) {
-    root.set("attributes", node::object{{"zarrpoint", commit_node::to_node(document)}});
+    root.set("attributes", json::object{{"zarrpoint", commit_node::to_json(document)}});
     return documents{{"zarr.json", dump_json(root, style)}};
   };
   CHECK(attributes(commit(json_style::compact)) == R"({"e":{"n":1}})");
@@ -271,17 +271,17 @@ TEST_CASE("faults are named by file") {
 TEST_CASE("names that are not keys") {
   const std::string odd = "a\\b";  // a backslash; fine in JSON text and as a name of Zarr v3
   // In a commit document, which `save` alone writes, they tell of damage.
-  node commit(node::object{{"format", 1},
+  json commit(json::object{{"format", 1},
                            {"id", "x"},
                            {"created_by", "test"},
-                           {"leaves", node::array{node::object{{"name", odd},
+                           {"leaves", json::array{json::object{{"name", odd},
                                                                {"typestr", "float32"},
-                                                               {"metadata", node::object{}},
-                                                               {"objects", node::object{}}}}}});
+                                                               {"metadata", json::object{}},
+                                                               {"objects", json::object{}}}}}});
   std::string seal = detail::commit_seal(commit);
   commit.set("crc32c", std::move(seal));
-  node root = parse_json(as_bytes(group_v3), {.max_bytes = 4096}).value();
-  root.set("attributes", node::object{{"zarrpoint", std::move(commit)}});
+  json root = parse_json(as_bytes(group_v3), {.max_bytes = 4096}).value();
+  root.set("attributes", json::object{{"zarrpoint", std::move(commit)}});
   const auto ours = contents({{"zarr.json", dump_json(root)}});
   REQUIRE_FALSE(ours);
   CAPTURE(ours.failure().message);
@@ -311,15 +311,15 @@ TEST_CASE("a commit document is found however the file is written, and where it 
   detail::commit_document document{.id = "x", .leaves{}};
   for (const char* name : {"b", "a"})
     document.leaves.push_back({name, "array", parse_json(as_bytes(array_v3)).value(), {}});
-  node root = parse_json(as_bytes(group_v3)).value();
-  root.set("attributes", node::object{{"mine", 1}, {"zarrpoint", commit_node::to_node(document)}});
+  json root = parse_json(as_bytes(group_v3)).value();
+  root.set("attributes", json::object{{"mine", 1}, {"zarrpoint", commit_node::to_json(document)}});
   const auto opened = [&](json_style style) {
     return contents({{"zarr.json", dump_json(root, style)}}).value();
   };
   for (const json_style style : {json_style::compact, json_style::pretty}) {
     const detail::checkpoint_contents found = opened(style);
     CHECK(found.id == "x");
-    CHECK(found.attributes == node(node::object{{"mine", 1}}));
+    CHECK(found.attributes == json(json::object{{"mine", 1}}));
     REQUIRE(found.leaves.size() == 2);
     CHECK(found.leaves[0].name == "a");
     CHECK(found.leaves[0].document->content() == document.leaves[0].metadata);
@@ -333,7 +333,7 @@ TEST_CASE("a commit document is found however the file is written, and where it 
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().message.find("its checksum does not match") != std::string::npos);
   // In an array it is an attribute like any other.
-  node whole = parse_json(as_bytes(array_v3)).value();
+  json whole = parse_json(as_bytes(array_v3)).value();
   whole.set("attributes", *root.find("attributes"));
   const detail::checkpoint_contents single = contents({{"zarr.json", dump_json(whole)}}).value();
   CHECK_FALSE(single.is_ours());

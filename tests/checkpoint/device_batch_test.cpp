@@ -170,7 +170,7 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   context how;
   how.codecs = default_codecs::with<shuffle_codec>::table();
   std::vector<codec_spec> codecs = raw_codecs();
-  codecs.push_back({"numcodecs.shuffle", node::object{{"elementsize", 4}}});
+  codecs.push_back({"numcodecs.shuffle", json::object{{"elementsize", 4}}});
   codecs.push_back(zstd_codecs().back());
   std::vector<std::int32_t> large(800'000);
   for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::int32_t>(i * i);

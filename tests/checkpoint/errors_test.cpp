@@ -238,7 +238,7 @@ TEST_CASE("errors: invalid_argument") {
   check_documented(save("model.zarr", {{"a/../b", 1}}));
   check_documented(save("model.zarr", {{"a", 1}, {"a", 2}}));
   check_documented(
-      save("model.zarr", {{"a", 1}}, {.attributes_of = {{"b", node::object{{"unit", "m"}}}}}));
+      save("model.zarr", {{"a", 1}}, {.attributes_of = {{"b", json::object{{"unit", "m"}}}}}));
 }
 
 TEST_CASE("errors: dtype_mismatch and shape_mismatch") {

@@ -72,17 +72,17 @@ TEST_CASE("the guide: attributes") {
   const std::vector<float> w = numbers(6);
 
   const zp::save_options with{
-      .attributes = zp::node::object{{"optimizer", "adam"}},
-      .attributes_of = {{"layers/0", zp::node::object{{"activation", "relu"}}},
-                        {"layers/0/w", zp::node::object{{"unit", "m"}}}}};
+      .attributes = zp::json::object{{"optimizer", "adam"}},
+      .attributes_of = {{"layers/0", zp::json::object{{"activation", "relu"}}},
+                        {"layers/0/w", zp::json::object{{"unit", "m"}}}}};
   zp::save(path, {{"layers/0/w", w}}, with).value();
   auto opened = zp::open(path).value();
   auto unit = opened.attributes("layers/0/w").value();  // {"unit": "m"}
   auto layer = opened.attributes("layers/0").value();   // {"activation": "relu"}
 
-  CHECK(unit == zp::node(zp::node::object{{"unit", "m"}}));
-  CHECK(layer == zp::node(zp::node::object{{"activation", "relu"}}));
-  CHECK(*opened.attributes().find("optimizer") == zp::node("adam"));
+  CHECK(unit == zp::json(zp::json::object{{"unit", "m"}}));
+  CHECK(layer == zp::json(zp::json::object{{"activation", "relu"}}));
+  CHECK(*opened.attributes().find("optimizer") == zp::json("adam"));
 }
 
 TEST_CASE("the guide: options by leaf") {

@@ -37,9 +37,9 @@ TEST_CASE("casts between numbers have a meaning, those to strings have none") {
 
 TEST_CASE("chains have a name") {
   CHECK(raw_codecs().size() == 1);
-  CHECK(*zstd_codecs(7)[1].configuration.find("level") == node(7));
+  CHECK(*zstd_codecs(7)[1].configuration.find("level") == json(7));
   CHECK(zstd_codecs().back().name == "crc32c");
-  CHECK(*blosc_codecs(7)[1].configuration.find("clevel") == node(7));
+  CHECK(*blosc_codecs(7)[1].configuration.find("clevel") == json(7));
   CHECK(blosc_codecs().back().name == "crc32c");
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("a level for a codec that has none is an error that names both, and no
 TEST_CASE("the codecs of a rule are a plain list in braces, a chain with a name, or unset") {
   const std::vector<float> w(1000, 0.5F);
   const std::vector<std::uint8_t> bytes(10, 7);
-  const std::vector<codec_spec> chain{{"bytes", node::object{{"endian", "big"}}}};
+  const std::vector<codec_spec> chain{{"bytes", json::object{{"endian", "big"}}}};
   const memory_store store;
   save(store, {{"a", w}, {"b", w}, {"c", w}, {"d", w}, {"e", bytes}, {"f", "text"}},
        {.rules = {{.codecs = {{"bytes"}, {"zstd", 3}, {"crc32c"}}},
@@ -125,7 +125,7 @@ TEST_CASE("so are those of an array") {
       .shape = {4},
       .type = dtype_kind::int32,
       .chunk_shape = {4},
-      .codecs = {{"bytes", node::object{{"endian", "little"}}}, {"zstd", 3}, {"crc32c"}}};
+      .codecs = {{"bytes", json::object{{"endian", "little"}}}, {"zstd", 3}, {"crc32c"}}};
   const array made = array::create(store, store_key::root(), metadata).value();
   CHECK(made.metadata().codecs == zstd_codecs(3));
   const std::vector<std::int32_t> numbers{1, 2, 3, 4};

@@ -74,13 +74,13 @@ TEST_CASE("blosc is told the size of elements, which readers want to know") {
     return *chain[1].configuration.find("typesize");
   };
   for (const int format : {2, 3}) {
-    CHECK(type_size({dtype_kind::bfloat16, {7}}, format, blosc_codecs()) == node(2));
-    CHECK(type_size({dtype_kind::complex128, {7}}, format, blosc_codecs()) == node(16));
-    CHECK(type_size({dtype_kind::string, {7}}, format, blosc_codecs()) == node(1));
+    CHECK(type_size({dtype_kind::bfloat16, {7}}, format, blosc_codecs()) == json(2));
+    CHECK(type_size({dtype_kind::complex128, {7}}, format, blosc_codecs()) == json(16));
+    CHECK(type_size({dtype_kind::string, {7}}, format, blosc_codecs()) == json(1));
   }
-  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, {"blosc"}}) == node(8));
-  const codec_spec given{"blosc", node::object{{"typesize", 4}}};
-  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, given}) == node(4));
+  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, {"blosc"}}) == json(8));
+  const codec_spec given{"blosc", json::object{{"typesize", 4}}};
+  CHECK(type_size({dtype_kind::float64, {7}}, 3, {{"bytes"}, given}) == json(4));
 }
 
 TEST_CASE("shards and chunks of the caller") {

@@ -90,8 +90,8 @@ TEST_CASE("every dtype comes back bit for bit, raw and zstd, v2 and v3, in threa
         if (compressed)
           options.rules = {
               {.codecs = format == 2 ? std::vector<codec_spec>{{"bytes",
-                                                                node::object{{"endian", "little"}}},
-                                                               {"zstd", node::object{{"level", 1}}}}
+                                                                json::object{{"endian", "little"}}},
+                                                               {"zstd", json::object{{"level", 1}}}}
                                      : zstd_codecs(1)}};
         const auto report = save(dir / "m.zarr", leaves, options, how);
         CHECK_MESSAGE(report, (report ? "" : to_string(report.failure())));
@@ -195,9 +195,9 @@ TEST_CASE("what is written is stable: metadata byte for byte, but for the id") {
 
 TEST_CASE("attributes of leaves and groups come back, sealed, in every form") {
   const std::vector<float> w = ramp(6);
-  const node unit = node::object{{"unit", "m"}, {"scale", node::array{0.5, 2}}};
-  const node layer = node::object{{"layer", 0}};
-  const node empty = node::object{{"why", "nothing yet"}};
+  const json unit = json::object{{"unit", "m"}, {"scale", json::array{0.5, 2}}};
+  const json layer = json::object{{"layer", 0}};
+  const json empty = json::object{{"why", "nothing yet"}};
   for (const int format : {2, 3}) {
     for (const bool consolidated : {false, true}) {
       const test::temp_directory dir;
@@ -206,9 +206,9 @@ TEST_CASE("attributes of leaves and groups come back, sealed, in every form") {
       const save_options options{
           .zarr_format = format,
           .consolidated_metadata = consolidated,
-          .attributes = node::object{{"optimizer", "adam"}},
+          .attributes = json::object{{"optimizer", "adam"}},
           .attributes_of = {
-              {"layers/0/w", unit}, {"layers/0", layer}, {"e", empty}, {"step", node::object{}}}};
+              {"layers/0/w", unit}, {"layers/0", layer}, {"e", empty}, {"step", json::object{}}}};
       save(dir / "m.zarr",
            std::vector<leaf>{
                {"layers/0/w", w}, {"layers/1/w", w}, {"step", 3}, leaf::empty_group("e")},
@@ -246,8 +246,8 @@ TEST_CASE("attributes of leaves and groups come back, sealed, in every form") {
         CHECK_FALSE(open(dir / "m.zarr"));
       }
       // Others read the documents of each node.
-      node bare = format == 2 ? node(node::object{{"optimizer", "adam"}})
-                              : node(node::object{{"zarr_format", 3},
+      json bare = format == 2 ? json(json::object{{"optimizer", "adam"}})
+                              : json(json::object{{"zarr_format", 3},
                                                   {"node_type", "group"},
                                                   {"attributes", options.attributes}});
       test::write_file(root, dump_json(bare));
@@ -262,25 +262,25 @@ TEST_CASE("attributes of leaves and groups come back, sealed, in every form") {
 
 TEST_CASE("attributes of what is not saved, or not as they must be, are refused at once") {
   const test::temp_directory dir;
-  const auto refusal = [&](node::object of) {
+  const auto refusal = [&](json::object of) {
     const auto refused = save(dir / "m.zarr", {{"a/w", 1}}, {.attributes_of = std::move(of)});
     REQUIRE_FALSE(refused);
     CHECK(refused.failure().code == errc::invalid_argument);
     CHECK(names_in(dir.path()).empty());
     return refused.failure().message;
   };
-  const node one = node::object{{"n", 1}};
+  const json one = json::object{{"n", 1}};
   CHECK(refusal({{"a", one}, {"b", one}}).find("attributes_of \"b\": no leaf or group") !=
         std::string::npos);
   CHECK(refusal({{"a/w", 3}}).find("must be an object") != std::string::npos);
-  CHECK(refusal({{"a", node::object{{"zarrpoint", 1}}}}).find("reserved") != std::string::npos);
+  CHECK(refusal({{"a", json::object{{"zarrpoint", 1}}}}).find("reserved") != std::string::npos);
   CHECK(refusal({{"", one}}).find("save_options::attributes") != std::string::npos);
 }
 
 TEST_CASE("attributes at their limits are read back, and beyond them nothing is left") {
   const test::temp_directory dir;
-  node deep = node::object{{"end", 1}};
-  for (int i = 0; i < 38; ++i) deep = node::object{{"in", std::move(deep)}};
+  json deep = json::object{{"end", 1}};
+  for (int i = 0; i < 38; ++i) deep = json::object{{"in", std::move(deep)}};
   for (const int format : {2, 3}) {
     save(dir / "deep.zarr", {{"a/w", 1}},
          {.zarr_format = format, .attributes_of = {{"a", deep}, {"a/w", deep}}})
@@ -291,7 +291,7 @@ TEST_CASE("attributes at their limits are read back, and beyond them nothing is 
     CHECK(opened.as_array("a/w").value().metadata().attributes == deep);
     context how;
     how.limit.metadata_bytes = 1 << 20;
-    const node many = node::object{{"n", node::array(100'000, node(1))}};
+    const json many = json::object{{"n", json::array(100'000, json(1))}};
     const auto refused = save(dir / "many.zarr", {{"a/w", 1}},
                               {.zarr_format = format, .attributes_of = {{"a", many}}}, how);
     REQUIRE_FALSE(refused);
@@ -303,7 +303,7 @@ TEST_CASE("attributes at their limits are read back, and beyond them nothing is 
 TEST_CASE("attributes that an older checkpoint had are gone with it, in any store") {
   const test::toy_store in_place;  // which cannot publish
   const test::temp_directory dir;
-  const node one = node::object{{"n", 1}};
+  const json one = json::object{{"n", 1}};
   for (const location& where : {location(in_place), location(dir / "m.zarr")}) {
     save(where, {{"a/w", 1}}, {.zarr_format = 2, .attributes_of = {{"a", one}, {"a/w", one}}})
         .value();
@@ -457,9 +457,9 @@ TEST_CASE("a failed save leaves the old checkpoint and nothing else") {
   check_refused(save(dir / "m.zarr", {{"a", w}}, {.rules = {{.cast = dtype(dtype_kind::string)}}}),
                 errc::unsupported, "no cast from float32 to string");
   check_refused(save(dir / "m.zarr", {{"a", w}},
-                     {.rules = {{.codecs = std::vector<codec_spec>{{"nope", node()}}}}}),
+                     {.rules = {{.codecs = std::vector<codec_spec>{{"nope", json()}}}}}),
                 errc::unsupported, "nope");
-  check_refused(save(dir / "m.zarr", {{"a", w}}, {.attributes = node::object{{"zarrpoint", 1}}}),
+  check_refused(save(dir / "m.zarr", {{"a", w}}, {.attributes = json::object{{"zarrpoint", 1}}}),
                 errc::invalid_argument, "reserved");
   stop_source stop;
   stop.request_stop();

@@ -35,23 +35,23 @@ struct model {
     save(path, {{"a/w", values}, {"b/w", values}, {"s", 5}},
          {.zarr_format = format,
           .consolidated_metadata = consolidated,
-          .attributes = node::object{{"note", "hi"}},
-          .attributes_of = {{"b/w", node::object{{"unit", "m"}}}}})
+          .attributes = json::object{{"note", "hi"}},
+          .attributes_of = {{"b/w", json::object{{"unit", "m"}}}}})
         .value();
   }
   fs::path file(const std::string& of, const char* v2) const {
     return fs::path(path) / of / (format == 2 ? v2 : "zarr.json");
   }
-  node read(const fs::path& at) const {
-    if (!fs::exists(at)) return node::object{};
+  json read(const fs::path& at) const {
+    if (!fs::exists(at)) return json::object{};
     return parse_json(as_bytes(test::read_file(at))).value();
   }
   /// As another program does: the document is written anew.
-  void edit(const std::string& of, const char* key, const node& value) const {
+  void edit(const std::string& of, const char* key, const json& value) const {
     const fs::path at = file(of, ".zattrs");
-    node document = read(at);
+    json document = read(at);
     if (format == 3 && document.find("attributes") == nullptr)
-      document.set("attributes", node::object{});
+      document.set("attributes", json::object{});
     (format == 2 ? document : *document.find("attributes")).set(key, value);
     test::write_file(at, dump_json(document, json_style::pretty));
   }
@@ -85,10 +85,10 @@ TEST_CASE("seal: attributes that were edited are taken as they are, of every nod
       const checkpoint now = open(m.path).value();
       CHECK(now.warnings().empty());
       CHECK(now.id() == id);
-      CHECK(now.attributes() == node(node::object{{"note", "new"}}));
-      CHECK(now.attributes("a").value() == node(node::object{{"layer", 1}}));
-      CHECK(now.attributes("a/w").value() == node(node::object{{"unit", "s"}}));
-      CHECK(now.attributes("b/w").value() == node(node::object{{"unit", "kg"}}));
+      CHECK(now.attributes() == json(json::object{{"note", "new"}}));
+      CHECK(now.attributes("a").value() == json(json::object{{"layer", 1}}));
+      CHECK(now.attributes("a/w").value() == json(json::object{{"unit", "s"}}));
+      CHECK(now.attributes("b/w").value() == json(json::object{{"unit", "kg"}}));
       CHECK(now.load<std::vector<float>>("b/w").value() == values);
       CHECK(m.verified() == verdict::ok);
       const bool still = format == 2
@@ -102,8 +102,8 @@ TEST_CASE("seal: attributes that were edited are taken as they are, of every nod
 
 TEST_CASE("seal: attributes that were taken away are gone") {
   const model m(3, true);
-  node document = m.read(m.file("b/w", ""));
-  document.set("attributes", node::object{});
+  json document = m.read(m.file("b/w", ""));
+  document.set("attributes", json::object{});
   test::write_file(m.file("b/w", ""), dump_json(document));
   CHECK(seal(m.path).value().accepted == std::vector<std::string>{"b/w"});
   CHECK(open(m.path).value().attributes("b/w").value().is_null());
@@ -113,10 +113,10 @@ TEST_CASE("seal: attributes that were taken away are gone") {
 TEST_CASE("seal: a checkpoint of before gets its checksums") {
   const model m(2, true);
   const fs::path at = m.file("", ".zattrs");
-  node root = m.read(at);
+  json root = m.read(at);
   detail::commit_document old = detail::parse_commit_document(*root.find("zarrpoint")).value();
   old.attributes_seal.clear();
-  root.set("zarrpoint", commit_node::to_node(old));
+  root.set("zarrpoint", commit_node::to_json(old));
   test::write_file(at, dump_json(root));
   test::write_file(fs::path(m.path) / ".zgroup", R"({"zarr_format": 2})");
   const seal_report report = seal(m.path).value();
@@ -132,8 +132,8 @@ TEST_CASE("seal: what is damaged, or not ours, is refused and left alone") {
     const model m(format, false);
     m.edit("", "note", "new");
     const fs::path at = m.file("a/w", ".zarray");
-    node document = m.read(at);
-    document.set("shape", node::array{4});
+    json document = m.read(at);
+    document.set("shape", json::array{4});
     test::write_file(at, dump_json(document));
     const std::string before = test::read_file(m.file("", ".zattrs"));
     const auto refused = seal(m.path);

@@ -49,8 +49,8 @@ save_options options_of(int format, bool consolidated) {
   return {
       .zarr_format = format,
       .consolidated_metadata = consolidated,
-      .attributes = node::object{{"note", "hi"}, {"n", 7}},
-      .attributes_of = {{"a/w", node::object{{"unit", "m"}}}, {"a", node::object{{"layer", 1}}}}};
+      .attributes = json::object{{"note", "hi"}, {"n", 7}},
+      .attributes_of = {{"a/w", json::object{{"unit", "m"}}}, {"a", json::object{{"layer", 1}}}}};
 }
 
 memory_store saved(int format, bool consolidated) {
@@ -98,7 +98,7 @@ TEST_CASE("documents: each bit of each document that flips is an error, or a war
           "a/.zgroup", "a/.zattrs", "a/w/.zarray", "a/w/.zattrs"}) {
       const std::string text = text_of(store, "m/" + file);
       if (text.empty()) continue;
-      const node before = parse_json(as_bytes(text)).value();
+      const json before = parse_json(as_bytes(text)).value();
       // In the root's document, which alone is loaded from, each bit but for one of each byte in
       // the list of leaves, which has one checksum; so in the copies for other programs.
       const std::size_t leaves = text.find(R"("leaves":[)");
@@ -180,12 +180,12 @@ TEST_CASE("documents: a checkpoint of before has no checksum of its attributes, 
   for (const int format : {2, 3}) {
     const memory_store store = saved(format, false);
     const std::string key = format == 2 ? "m/.zattrs" : "m/zarr.json";
-    node root = parse_json(as_bytes(text_of(store, key))).value();
-    node& attributes = format == 2 ? root : *root.find("attributes");
+    json root = parse_json(as_bytes(text_of(store, key))).value();
+    json& attributes = format == 2 ? root : *root.find("attributes");
     detail::commit_document old =
         detail::parse_commit_document(*attributes.find("zarrpoint")).value();
     old.attributes_seal.clear();
-    attributes.set("zarrpoint", commit_node::to_node(old));
+    attributes.set("zarrpoint", commit_node::to_json(old));
     attributes.set("note", "edited, which nothing tells of");
     put(store, key, dump_json(root));
     if (format == 2) put(store, "m/.zgroup", R"({"zarr_format": 2})");
@@ -200,17 +200,17 @@ TEST_CASE("documents: another program may write them anew, and edit attributes")
   for (const int format : {2, 3}) {
     const memory_store store = saved(format, false);
     const std::string key = format == 2 ? "m/.zattrs" : "m/zarr.json";
-    const node root = parse_json(as_bytes(text_of(store, key))).value();
+    const json root = parse_json(as_bytes(text_of(store, key))).value();
     put(store, key, dump_json(root, json_style::pretty));
     CHECK(opened(store).value().warnings().empty());
     CHECK(verify(opened(store).value()).value().result() == verdict::ok);
 
-    node edited = root;
-    node& attributes = format == 2 ? edited : *edited.find("attributes");
+    json edited = root;
+    json& attributes = format == 2 ? edited : *edited.find("attributes");
     attributes.set("note", "new");
     put(store, key, dump_json(edited));
     const checkpoint read = opened(store).value();
-    CHECK(*read.attributes().find("note") == node("new"));
+    CHECK(*read.attributes().find("note") == json("new"));
     CHECK(read.load<std::vector<float>>("a/w").value() == values);
     REQUIRE(read.warnings().size() == 1);
     CHECK(read.warnings()[0].find("zarrpoint seal") != std::string::npos);
@@ -263,7 +263,7 @@ TEST_CASE("documents: how two compare") {
       R"({"zarr_format":3,"node_type":"array","shape":[2],"data_type":"int8",)"
       R"("chunk_grid":{"name":"regular","configuration":{"chunk_shape":[2]}},)"
       R"("chunk_key_encoding":{"name":"default"},"fill_value":0,"codecs":[{"name":"bytes"}])";
-  const node bare = parsed(array + "}");
+  const json bare = parsed(array + "}");
   CHECK(compare_documents(bare, bare) == document_match::same);
   CHECK(compare_documents(parsed(array + R"(,"attributes":{}})"), bare) == document_match::same);
   CHECK(compare_documents(parsed(array + R"(,"attributes":{"a":1}})"), bare) ==
@@ -272,10 +272,10 @@ TEST_CASE("documents: how two compare") {
   CHECK(compare_documents(
             parsed(R"({"attributes":{"a":NaN},"storage_transformers":[],)" + array.substr(1) + "}"),
             parsed(array + R"(,"attributes":{"a":NaN}})")) == document_match::same);
-  node other = bare;
-  other.set("shape", node::array{3});
+  json other = bare;
+  other.set("shape", json::array{3});
   CHECK(compare_documents(other, bare) == document_match::different);
-  CHECK(compare_documents(node(), bare) == document_match::different);
+  CHECK(compare_documents(json(), bare) == document_match::different);
 }
 
 }  // namespace stored_documents_test

@@ -20,7 +20,7 @@ TEST_CASE("arrays of one document share what was made of it, and have their own 
   const array_metadata metadata{.shape = {3},
                                 .type = dtype_kind::int32,
                                 .chunk_shape = {3},
-                                .codecs = {{"bytes", node::object{{"endian", "little"}}}}};
+                                .codecs = {{"bytes", json::object{{"endian", "little"}}}}};
   const detail::stored_document document(to_v3(metadata).value());
   int opened = 0;
   const auto open = [&](const store_key& key) -> result<array> {

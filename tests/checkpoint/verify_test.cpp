@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-codec_spec little() { return {"bytes", node::object{{"endian", "little"}}}; }
+codec_spec little() { return {"bytes", json::object{{"endian", "little"}}}; }
 
 /// 64 by 96 floats in four inner chunks by two, some small leaves.
 struct model {
@@ -457,15 +457,15 @@ TEST_CASE("verify: a sealed commit of more objects than it names is refused at o
     memory_store store;
     save(store, {{"w", std::vector<std::int8_t>{1}}}).value();
     const store_key root_key = store_key::parse("zarr.json").value();
-    node root = parse_json(*get(store, root_key, 1 << 20).value()).value();
-    node* const commit = root.find("attributes")->find("zarrpoint");
-    node& leaf = commit->find("leaves")->if_array()->front();
-    node* const metadata = leaf.find("metadata");
-    metadata->set("shape", node::array{objects});
-    metadata->find("chunk_grid")->find("configuration")->set("chunk_shape", node::array{1});
-    metadata->set("codecs", node::array{node::object{{"name", "bytes"}}});
-    leaf.set("objects", node::object{});
-    std::erase_if(*commit->if_object(), [](const node::member& m) { return m.key == "crc32c"; });
+    json root = parse_json(*get(store, root_key, 1 << 20).value()).value();
+    json* const commit = root.find("attributes")->find("zarrpoint");
+    json& leaf = commit->find("leaves")->if_array()->front();
+    json* const metadata = leaf.find("metadata");
+    metadata->set("shape", json::array{objects});
+    metadata->find("chunk_grid")->find("configuration")->set("chunk_shape", json::array{1});
+    metadata->set("codecs", json::array{json::object{{"name", "bytes"}}});
+    leaf.set("objects", json::object{});
+    std::erase_if(*commit->if_object(), [](const json::member& m) { return m.key == "crc32c"; });
     commit->set("crc32c", detail::commit_seal(*commit));
     store.put(root_key, as_bytes(dump_json(root))).value();
     const verify_report report = verify(open(store).value()).value();

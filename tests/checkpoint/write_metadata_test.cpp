@@ -32,7 +32,7 @@ std::string text_of(const memory_store& store, std::string_view key) {
 }
 
 /// Without the checksum of the attributes beside it, which it must have.
-detail::commit_document unsealed(const node& member) {
+detail::commit_document unsealed(const json& member) {
   detail::commit_document out = detail::parse_commit_document(member).value();
   CHECK(out.attributes_seal.size() == 8);
   out.attributes_seal.clear();
@@ -46,7 +46,7 @@ detail::commit_document one_leaf() {
   leaf.typestr = "array";
   array_metadata metadata{.shape = {2}, .type = dtype_kind::int8, .chunk_shape = {2}};
   metadata.fill = fill_value::zero(metadata.type);
-  metadata.codecs = {{"bytes", node::object{{"endian", "little"}}}};
+  metadata.codecs = {{"bytes", json::object{{"endian", "little"}}}};
   leaf.metadata = to_v3(metadata).value();
   document.leaves.push_back(std::move(leaf));
   return document;
@@ -55,19 +55,19 @@ detail::commit_document one_leaf() {
 /// What the root's document of Zarr v3 is, made of nodes.
 std::string root_of(detail::commit_document commit, const std::set<std::string>& groups,
                     const save_options& options) {
-  node attributes = options.attributes.is_null() ? node(node::object{}) : options.attributes;
+  json attributes = options.attributes.is_null() ? json(json::object{}) : options.attributes;
   commit.attributes_seal = detail::commit_seal(attributes);
-  attributes.set("zarrpoint", commit_node::to_node(commit));
+  attributes.set("zarrpoint", commit_node::to_json(commit));
   group_metadata metadata{.attributes = attributes};
   if (options.consolidated_metadata) {
-    std::map<std::pair<std::ptrdiff_t, std::string>, node> sorted;
-    const auto add = [&](const std::string& path, const node& document) {
+    std::map<std::pair<std::ptrdiff_t, std::string>, json> sorted;
+    const auto add = [&](const std::string& path, const json& document) {
       sorted[{std::count(path.begin(), path.end(), '/'), path}] = document;
     };
     for (const std::string& path : groups) {
       group_metadata group;
       group.consolidated.emplace();
-      for (const node::member& one : commit.group_attributes)
+      for (const json::member& one : commit.group_attributes)
         if (one.key == path) group.attributes = one.value;
       add(path, to_v3(group).value());
     }
@@ -87,17 +87,17 @@ TEST_CASE(
   for (const char* name : {"b/c/d", "z", "b/a"}) {
     commit.leaves.push_back(commit.leaves[0]);
     commit.leaves.back().name = name;
-    commit.leaves.back().metadata.set("attributes", node::object{{"of", name}});
+    commit.leaves.back().metadata.set("attributes", json::object{{"of", name}});
   }
   commit.groups = {"e"};
-  commit.group_attributes = {{"b", node::object{{"n", "\"\xc3\xa9"}}}};
+  commit.group_attributes = {{"b", json::object{{"n", "\"\xc3\xa9"}}}};
   const std::set<std::string> groups{"a", "b", "b/c", "e"};
   std::vector<std::string> texts;
   for (const leaf_record& leaf : commit.leaves) texts.push_back(dump_json(leaf.metadata));
   const std::vector<std::string_view> documents(texts.begin(), texts.end());
   const detail::commit_document none{.id = "none", .leaves{}};
   for (const bool consolidated : {false, true}) {
-    for (const node& attributes : {node(), node(node::object{}), node(node::object{{"a", 1}})}) {
+    for (const json& attributes : {json(), json(json::object{}), json(json::object{{"a", 1}})}) {
       save_options options{.attributes = attributes};
       options.consolidated_metadata = consolidated;
       const memory_store store;
@@ -112,7 +112,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what would read back as something else is not written to the root's document") {
-  const auto refusal = [](const detail::commit_document& commit, const node& attributes = {}) {
+  const auto refusal = [](const detail::commit_document& commit, const json& attributes = {}) {
     const memory_store store;
     const auto refused = detail::put_root_document(store, {commit, {}, {.attributes = attributes}});
     REQUIRE_FALSE(refused);
@@ -121,8 +121,8 @@ TEST_CASE("what would read back as something else is not written to the root's d
     return refused.failure().message;
   };
   const auto nested = [](int levels) {
-    node out = 1;
-    for (int i = 0; i < levels; ++i) out = node::object{{"in", std::move(out)}};
+    json out = 1;
+    for (int i = 0; i < levels; ++i) out = json::object{{"in", std::move(out)}};
     return out;
   };
   const auto named = [](std::string name) {
@@ -154,10 +154,10 @@ TEST_CASE("what would read back as something else is not written to the root's d
 
 TEST_CASE("the root's document holds the caller's attributes, ours, and the consolidation") {
   const memory_store store;
-  const save_options options{.attributes = node::object{{"author", "me"}}};
+  const save_options options{.attributes = json::object{{"author", "me"}}};
   detail::put_root_document(store, {one_leaf(), {"a"}, options}).value();
-  const node root = parse_json(as_bytes(text_of(store, "zarr.json"))).value();
-  CHECK(*root.find("attributes")->find("author") == node("me"));
+  const json root = parse_json(as_bytes(text_of(store, "zarr.json"))).value();
+  CHECK(*root.find("attributes")->find("author") == json("me"));
   CHECK(unsealed(*root.find("attributes")->find("zarrpoint")) == one_leaf());
   const group_metadata group = parse_group_v3(root).value();
   REQUIRE(group.consolidated.has_value());
@@ -184,13 +184,13 @@ TEST_CASE("Zarr v2 has its own files") {
   CHECK(text_of(store, ".zmetadata").find("\"a/.zgroup\"") != std::string::npos);
   // The root's tells that there is a commit document, those below tell nothing.
   CHECK(parse_json(as_bytes(text_of(store, ".zgroup"))).value() ==
-        node(node::object{{"zarr_format", 2}, {"zarrpoint", "id"}}));
+        json(json::object{{"zarr_format", 2}, {"zarrpoint", "id"}}));
   CHECK(text_of(store, "a/b/.zgroup").find("zarrpoint") == std::string::npos);
 }
 
 TEST_CASE("attributes of leaves and groups are in the document of each, and consolidated") {
-  const node of_group = node::object{{"layer", 0}};
-  const node of_leaf = node::object{{"unit", "m"}};
+  const json of_group = json::object{{"layer", 0}};
+  const json of_leaf = json::object{{"unit", "m"}};
   const std::set<std::string> groups{"a", "b"};
   detail::commit_document commit = one_leaf();
   commit.group_attributes = {{"a", of_group}};
@@ -207,7 +207,7 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
     detail::put_array_document(store, key, commit.leaves[0], 3).value();
     CHECK(parsed("a/w/zarr.json") == commit.leaves[0].metadata);
     detail::put_root_document(store, {commit, groups, {}}).value();
-    const node root = parsed("zarr.json");
+    const json root = parsed("zarr.json");
     const group_metadata group = parse_group_v3(root).value();
     REQUIRE(group.consolidated.value().size() == 3);
     CHECK(*group.consolidated->at(0).value.find("attributes") == of_group);
@@ -216,7 +216,7 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
     CHECK(unsealed(*root.find("attributes")->find("zarrpoint")) == commit);
   }
   SUBCASE("v2") {
-    commit.leaves[0].metadata = node::object{{"zarr_format", 2}};
+    commit.leaves[0].metadata = json::object{{"zarr_format", 2}};
     commit.leaves[0].attributes = of_leaf;
     const memory_store store;
     const store_key key = store_key::parse("a/w").value();
@@ -229,12 +229,12 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
     CHECK(parse_json(as_bytes(text_of(store, "a/.zattrs"))).value() == of_group);
     CHECK(parse_json(as_bytes(text_of(store, "a/w/.zattrs"))).value() == of_leaf);
     CHECK_FALSE(there("b/.zattrs"));
-    const node all = parse_json(as_bytes(text_of(store, ".zmetadata"))).value();
-    const node& nodes = *all.find("metadata");
+    const json all = parse_json(as_bytes(text_of(store, ".zmetadata"))).value();
+    const json& nodes = *all.find("metadata");
     CHECK(*nodes.find("a/.zattrs") == of_group);
     CHECK(*nodes.find("a/w/.zattrs") == of_leaf);
     CHECK(nodes.find("b/.zattrs") == nullptr);
-    const node root = parse_json(as_bytes(text_of(store, ".zattrs"))).value();
+    const json root = parse_json(as_bytes(text_of(store, ".zattrs"))).value();
     CHECK(unsealed(*root.find("zarrpoint")) == commit);
     for (int i = 0; i < 2; ++i) {
       detail::erase_v2_attributes(store, "a/w").value();
@@ -244,10 +244,10 @@ TEST_CASE("attributes of leaves and groups are in the document of each, and cons
 }
 
 TEST_CASE("attributes of a name are checked before anything is written") {
-  const auto sorted = [](node::object of) {
+  const auto sorted = [](json::object of) {
     return detail::sorted_attributes_of({.attributes_of = std::move(of)});
   };
-  const auto refusal = [&](node::object of) {
+  const auto refusal = [&](json::object of) {
     const auto refused = sorted(std::move(of));
     REQUIRE_FALSE(refused);
     CHECK(refused.failure().code == errc::invalid_argument);
@@ -255,32 +255,32 @@ TEST_CASE("attributes of a name are checked before anything is written") {
     return refused.failure().message;
   };
   const auto nested = [](int levels) {
-    node out = 1;
-    for (int i = 0; i < levels; ++i) out = node::object{{"in", std::move(out)}};
+    json out = 1;
+    for (int i = 0; i < levels; ++i) out = json::object{{"in", std::move(out)}};
     return out;
   };
-  const node::object good{{"w", node::object{{"a", 1}}}, {"b", node()}, {"c", node::object{}}};
-  const node::object out = sorted(good).value();
+  const json::object good{{"w", json::object{{"a", 1}}}, {"b", json()}, {"c", json::object{}}};
+  const json::object out = sorted(good).value();
   REQUIRE(out.size() == 3);
-  CHECK(out[0] == node::member{"b", node()});
-  CHECK(out[1] == node::member{"c", node()});
+  CHECK(out[0] == json::member{"b", json()});
+  CHECK(out[1] == json::member{"c", json()});
   CHECK(out[2] == good[0]);
   CHECK(sorted({{"w", nested(39)}}));
   CHECK(refusal({{"w", nested(40)}}).find("nested too deeply") != std::string::npos);
   CHECK(refusal({{"w", 3}}).find("must be an object") != std::string::npos);
-  CHECK(refusal({{"w", node::array{}}}).find("must be an object") != std::string::npos);
-  CHECK(refusal({{"w", node::object{{"a", "\xff"}}}}).find("not UTF-8") != std::string::npos);
-  CHECK(refusal({{"w", node::object{{"a", 1}, {"a", 2}}}}).find("twice") != std::string::npos);
-  CHECK(refusal({{"w", node()}, {"w", node()}}).find("is given twice") != std::string::npos);
+  CHECK(refusal({{"w", json::array{}}}).find("must be an object") != std::string::npos);
+  CHECK(refusal({{"w", json::object{{"a", "\xff"}}}}).find("not UTF-8") != std::string::npos);
+  CHECK(refusal({{"w", json::object{{"a", 1}, {"a", 2}}}}).find("twice") != std::string::npos);
+  CHECK(refusal({{"w", json()}, {"w", json()}}).find("is given twice") != std::string::npos);
 
   const std::vector<std::string_view> leaves{"g/w"};
-  const auto of_groups = [&](node::object of) {
+  const auto of_groups = [&](json::object of) {
     return detail::attributes_of_groups(of, {"g", "h"}, leaves);
   };
-  const node one = node::object{{"a", 1}};
-  CHECK(of_groups({{"g", one}, {"g/w", one}, {"h", node()}}).value() == node::object{{"g", one}});
+  const json one = json::object{{"a", 1}};
+  CHECK(of_groups({{"g", one}, {"g/w", one}, {"h", json()}}).value() == json::object{{"g", one}});
   // An array may have any attribute; a group with ours would be taken for a checkpoint.
-  const node ours = node::object{{"zarrpoint", 1}};
+  const json ours = json::object{{"zarrpoint", 1}};
   CHECK(of_groups({{"g/w", ours}}).value().empty());
   for (const auto& [name, what, why] :
        {std::tuple{"g", ours, "the member \"zarrpoint\" is reserved"},
@@ -298,7 +298,7 @@ TEST_CASE("attributes of a name are checked before anything is written") {
 TEST_CASE("more values than a document may have are not written") {
   // A value takes two bytes here, and a reader allows one for twelve.
   detail::commit_document commit = one_leaf();
-  commit.leaves[0].metadata.set("attributes", node::object{{"a", node::array(20'000, node(1))}});
+  commit.leaves[0].metadata.set("attributes", json::object{{"a", json::array(20'000, json(1))}});
   for (const int format : {2, 3}) {
     const save_options options{.zarr_format = format};
     const memory_store store;
@@ -321,12 +321,12 @@ TEST_CASE("erasing the root's document leaves a hierarchy that is none") {
 }
 
 TEST_CASE("our member of the attributes is reserved") {
-  CHECK(detail::check_attributes(node()));
-  CHECK(detail::check_attributes(node::object{{"a", 1}}));
-  CHECK_FALSE(detail::check_attributes(node(1)));
-  CHECK_FALSE(detail::check_attributes(node::object{{"zarrpoint", 1}}));
-  CHECK_FALSE(detail::check_attributes(node::object{{"a", 1}, {"a", 2}}));
-  CHECK_FALSE(detail::check_attributes(node::object{{"a", "\xff"}}));
+  CHECK(detail::check_attributes(json()));
+  CHECK(detail::check_attributes(json::object{{"a", 1}}));
+  CHECK_FALSE(detail::check_attributes(json(1)));
+  CHECK_FALSE(detail::check_attributes(json::object{{"zarrpoint", 1}}));
+  CHECK_FALSE(detail::check_attributes(json::object{{"a", 1}, {"a", 2}}));
+  CHECK_FALSE(detail::check_attributes(json::object{{"a", "\xff"}}));
 }
 
 TEST_CASE(

@@ -249,13 +249,13 @@ TEST_CASE("zip: files that zarr-python wrote") {
 }
 
 TEST_CASE("zip: files that a zip program made, deflated and with the directory above") {
-  const node index = parse_json(as_bytes(test::read_file(golden / "zarrita/index.json"))).value();
+  const json index = parse_json(as_bytes(test::read_file(golden / "zarrita/index.json"))).value();
   std::size_t compared = 0;
   for (const auto& [archive, version] : {std::pair{"zarrita-v2-from-parent.zip", "v2/"},
                                          std::pair{"zarrita-v3-from-within.zip", "v3/"},
                                          std::pair{"zarrita-v3-stored.zip", "v3/"}}) {
     const auto opened = open((golden / "zip" / archive).string(), inflating()).value();
-    for (const node& one : *index.find("arrays")->if_array()) {
+    for (const json& one : *index.find("arrays")->if_array()) {
       const std::string name = *one.find("case")->if_string();
       const fs::path expected = golden / "zarrita" / (name + ".bin");
       if (!name.starts_with(version) || !opened.contains(name.substr(3)) || !fs::exists(expected))

@@ -20,7 +20,7 @@ TEST_CASE("any_codec: says what the codec says") {
   CHECK(zstd.kind() == zp::codec_kind::bytes_to_bytes);
   CHECK(zstd.name() == "zstd");
   CHECK(zstd.spec() ==
-        zp::codec_spec{"zstd", zp::node(zp::node::object{{"level", 7}, {"checksum", true}})});
+        zp::codec_spec{"zstd", zp::json(zp::json::object{{"level", 7}, {"checksum", true}})});
   CHECK(zstd.if_bytes_to_bytes() != nullptr);
   CHECK(zstd.if_array_to_bytes() == nullptr);
   CHECK(zstd.if_array_to_array() == nullptr);
@@ -31,11 +31,11 @@ TEST_CASE("any_codec: says what the codec says") {
 TEST_CASE("any_codec: resolving binds a codec, or says why not") {
   const zp::tensor_spec spec{zp::dtype_kind::float32, {2, 3}};
   const zp::any_codec transpose(
-      zp::make_codec<zp::transpose_codec>(zp::node::object{{"order", "F"}}).value());
+      zp::make_codec<zp::transpose_codec>(zp::json::object{{"order", "F"}}).value());
   const zp::any_codec bound = transpose.resolve(spec).value();
-  CHECK(bound.spec().configuration == zp::node(zp::node::object{{"order", zp::node::array{1, 0}}}));
+  CHECK(bound.spec().configuration == zp::json(zp::json::object{{"order", zp::json::array{1, 0}}}));
   CHECK(bound.if_array_to_array()->encoded_spec(spec).shape == zp::dims{3, 2});
-  CHECK(transpose.spec().configuration == zp::node(zp::node::object{{"order", "F"}}));
+  CHECK(transpose.spec().configuration == zp::json(zp::json::object{{"order", "F"}}));
   CHECK_FALSE(zp::any_codec(zp::bytes_codec{}).resolve(spec));
   CHECK(zp::any_codec(zp::zstd_codec{}).resolve(spec));  // has no resolve: bound as it is
 }

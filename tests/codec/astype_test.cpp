@@ -47,7 +47,7 @@ TEST_CASE("astype: what numcodecs 0.16.5 with NumPy 2.4 makes of it, in both dir
 }
 
 TEST_CASE("astype: exact when the encoded type holds every value") {
-  codec_conformance(zp::make_codec<zp::astype_codec>(json(R"({"encode_dtype": "<i8"})")).value(),
+  codec_conformance(zp::make_codec<zp::astype_codec>(parsed(R"({"encode_dtype": "<i8"})")).value(),
                     {{zp::dtype_kind::int32, {3, 5}},
                      {zp::dtype_kind::uint16, {7}},
                      {zp::dtype_kind::bool_, {4, 1, 6}},

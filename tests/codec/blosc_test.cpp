@@ -20,8 +20,8 @@ using zp::blosc_shuffle;
 
 namespace {
 
-zp::node settings(std::initializer_list<zp::node::member> members) {
-  return zp::node(zp::node::object(members));
+zp::json settings(std::initializer_list<zp::json::member> members) {
+  return zp::json(zp::json::object(members));
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ TEST_CASE("blosc: every size of elements, blocks of several sizes") {
 }
 
 TEST_CASE("blosc: the configuration") {
-  const zp::node full = settings({{"cname", "lz4hc"},
+  const zp::json full = settings({{"cname", "lz4hc"},
                                   {"clevel", 9},
                                   {"shuffle", "bitshuffle"},
                                   {"typesize", 4},
@@ -95,7 +95,7 @@ TEST_CASE("blosc: the configuration") {
     CHECK(zp::make_codec<blosc_codec>(settings({{"shuffle", number}})));
   CHECK(zp::make_codec<blosc_codec>(settings({{"shuffle", 2}}))->shuffle == blosc_shuffle::bits);
 
-  const auto refused = [](const zp::node& configuration) {
+  const auto refused = [](const zp::json& configuration) {
     const auto made = zp::make_codec<blosc_codec>(configuration);
     return !made && made.failure().code == zp::errc::invalid_argument;
   };

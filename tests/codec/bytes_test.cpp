@@ -26,8 +26,8 @@ std::vector<std::byte> encoded(const zp::bytes_codec& codec, const zp::host_view
   return out;
 }
 
-zp::node object(std::string key, zp::node value) {
-  zp::node out;
+zp::json object(std::string key, zp::json value) {
+  zp::json out;
   out.set(std::move(key), std::move(value));
   return out;
 }
@@ -123,7 +123,7 @@ TEST_CASE("bytes: configuration") {
   CHECK(zp::make_codec<bytes_codec>(object("endian", "big")).value().order == zp::endian::big);
   CHECK_FALSE(zp::make_codec<bytes_codec>(object("endian", "middle")));
   CHECK_FALSE(zp::make_codec<bytes_codec>(object("endian", 1)));
-  CHECK(zp::configuration_of(bytes_codec{}) == zp::node(zp::node::object{}));
+  CHECK(zp::configuration_of(bytes_codec{}) == zp::json(zp::json::object{}));
 
   // Needed exactly where there is an order.
   for (const zp::dtype_kind kind : zp::all_dtype_kinds) {

@@ -29,12 +29,12 @@ TEST_CASE("bz2: conformance") {
   const std::vector<zp::tensor_spec> few{{zp::dtype_kind::bfloat16, {40, 30}},
                                          {zp::dtype_kind::string, {9}}};
   codec_conformance(zp::bz2_codec{}, few);
-  codec_conformance(codec_of<zp::bz2_codec>(zp::node::object{{"level", 9}}), few);
+  codec_conformance(codec_of<zp::bz2_codec>(zp::json::object{{"level", 9}}), few);
 }
 
 TEST_CASE("bz2: bytes") {
   CHECK(to_hex(encoded_by(zp::bz2_codec{}, sample)) == sample_hex);
-  CHECK(to_hex(encoded_by(codec_of<zp::bz2_codec>(zp::node::object{{"level", 5}}), {})) ==
+  CHECK(to_hex(encoded_by(codec_of<zp::bz2_codec>(zp::json::object{{"level", 5}}), {})) ==
         empty_hex);
   CHECK(decoded_by(zp::bz2_codec{}, from_hex(sample_hex), sample.size()).value() == sample);
   CHECK(decoded_by(zp::bz2_codec{}, from_hex(empty_hex), 0).value().empty());
@@ -67,8 +67,8 @@ TEST_CASE("bz2: a bomb writes no more than there is room for") {
 }
 
 TEST_CASE("bz2: options") {
-  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::node::object{{"level", 0}}));
-  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::node::object{{"level", 10}}));
+  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::json::object{{"level", 0}}));
+  CHECK_FALSE(zp::make_codec<zp::bz2_codec>(zp::json::object{{"level", 10}}));
   CHECK(zp::bz2_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
 

@@ -21,7 +21,7 @@ template <class To, class From>
 std::vector<To> run(std::string_view configuration, std::vector<From> values, bool forward = true) {
   const zp::dtype outer = forward ? zp::dtype_of<From> : zp::dtype_of<To>;
   const zp::dims shape{static_cast<zp::index_t>(values.size())};
-  const auto codec = zp::make_codec<zp::cast_value_codec>(json(configuration))
+  const auto codec = zp::make_codec<zp::cast_value_codec>(parsed(configuration))
                          .value()
                          .resolve({outer, shape})
                          .value();
@@ -84,16 +84,16 @@ TEST_CASE("cast_value: decoding is held to the same rules") {
 }
 
 TEST_CASE("cast_value: numbers of the same kind come back; configurations keep their meaning") {
-  const auto wide = zp::make_codec<zp::cast_value_codec>(json(R"({"data_type": "int64"})"));
+  const auto wide = zp::make_codec<zp::cast_value_codec>(parsed(R"({"data_type": "int64"})"));
   codec_conformance(wide.value(), {{zp::dtype_kind::int8, {3, 5}},
                                    {zp::dtype_kind::uint32, {7}},
                                    {zp::dtype_kind::int4, {4, 1, 6}},
                                    {zp::dtype_kind::uint2, {0}}});
   const auto full = zp::make_codec<zp::cast_value_codec>(
-      json(R"({"data_type": {"name": "uint8"}, "rounding": "nearest-away", "out_of_range": "wrap",
+      parsed(R"({"data_type": {"name": "uint8"}, "rounding": "nearest-away", "out_of_range": "wrap",
                "scalar_map": {}})"));
   CHECK(zp::configuration_of(full.value()) ==
-        json(R"({"data_type": "uint8", "rounding": "nearest-away", "out_of_range": "wrap",
+        parsed(R"({"data_type": "uint8", "rounding": "nearest-away", "out_of_range": "wrap",
                  "scalar_map": {}})"));
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("cast_value: the fill value") {
   const zp::tensor_spec spec{zp::dtype_kind::float64, {3}};
   const auto codec =
       zp::make_codec<zp::cast_value_codec>(
-          json(R"({"data_type": "uint8", "scalar_map": {"encode": [["NaN", 255]]}})"))
+          parsed(R"({"data_type": "uint8", "scalar_map": {"encode": [["NaN", 255]]}})"))
           .value()
           .resolve(spec)
           .value();

@@ -12,13 +12,13 @@ namespace categorize_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 namespace {
 
-zp::categorize_codec of(const char* type, node::array labels = {"female", "male"}) {
+zp::categorize_codec of(const char* type, json::array labels = {"female", "male"}) {
   return codec_of<zp::categorize_codec>(
-      node::object{{"labels", std::move(labels)}, {"dtype", "|O"}, {"astype", type}});
+      json::object{{"labels", std::move(labels)}, {"dtype", "|O"}, {"astype", type}});
 }
 
 const zp::tensor_spec four{zp::dtype_kind::string, {4}};
@@ -44,28 +44,28 @@ TEST_CASE("categorize: bytes") {
 
 TEST_CASE("categorize: configuration, and the default type") {
   conformance::check_configuration(of("<u2"));
-  const auto plain = codec_of<zp::categorize_codec>(node::object{{"labels", node::array{"a"}}});
-  CHECK(*zp::configuration_of(plain).find("astype") == node("|u1"));
-  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(node()));
-  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(node::object{{"labels", node::array{1}}}));
+  const auto plain = codec_of<zp::categorize_codec>(json::object{{"labels", json::array{"a"}}});
+  CHECK(*zp::configuration_of(plain).find("astype") == json("|u1"));
+  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(json()));
+  CHECK_FALSE(zp::make_codec<zp::categorize_codec>(json::object{{"labels", json::array{1}}}));
   for (const char* type : {"<f4", "int4", "|O", "", "<u3", "bool"})
     CHECK(zp::make_codec<zp::categorize_codec>(
-              node::object{{"labels", node::array{"a"}}, {"astype", type}})
+              json::object{{"labels", json::array{"a"}}, {"astype", type}})
               .failure()
               .code == zp::errc::unsupported);
   CHECK(zp::make_codec<zp::categorize_codec>(
-            node::object{{"labels", node::array{"a"}}, {"dtype", "<U5"}})
+            json::object{{"labels", json::array{"a"}}, {"dtype", "<U5"}})
             .failure()
             .code == zp::errc::unsupported);
   CHECK_FALSE(plain.resolve({zp::dtype_kind::int8, {4}}));
 }
 
 TEST_CASE("categorize: as many labels as the type can count") {
-  node::array labels(127, node("x"));
+  json::array labels(127, json("x"));
   CHECK(zp::configuration_of(of("|i1", labels)).find("labels")->if_array()->size() == 127);
   labels.push_back("y");
   CHECK_FALSE(
-      zp::make_codec<zp::categorize_codec>(node::object{{"labels", labels}, {"astype", "|i1"}}));
+      zp::make_codec<zp::categorize_codec>(json::object{{"labels", labels}, {"astype", "|i1"}}));
   CHECK(to_hex(encoded_strings(of("|u1", labels), {"y", "x", "", ""}, four).value()) == "807f0000");
 }
 

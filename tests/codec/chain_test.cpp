@@ -24,8 +24,8 @@ namespace {
 struct widen_codec {
   static constexpr std::string_view name = "example.widen";
 
-  static zp::result<widen_codec> from_configuration(const zp::node&) { return widen_codec{}; }
-  zp::node configuration() const { return {}; }
+  static zp::result<widen_codec> from_configuration(const zp::json&) { return widen_codec{}; }
+  zp::json configuration() const { return {}; }
   zp::result<widen_codec> resolve(const zp::tensor_spec& decoded) const {
     if (decoded.type == zp::dtype_kind::int16) return *this;
     return zp::error{zp::errc::invalid_argument, "only int16 can be widened"};
@@ -61,8 +61,8 @@ struct losing_codec {
   static constexpr std::string_view name = "example.losing";
   static constexpr bool fixed_size = true;
 
-  static zp::result<losing_codec> from_configuration(const zp::node&) { return losing_codec{}; }
-  zp::node configuration() const { return {}; }
+  static zp::result<losing_codec> from_configuration(const zp::json&) { return losing_codec{}; }
+  zp::json configuration() const { return {}; }
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   zp::result<std::size_t> encode_in_place(zp::mutable_bytes, std::size_t used) const {
     return used;
@@ -78,8 +78,8 @@ struct growing_codec {
   static constexpr std::string_view name = "example.growing";
   static constexpr bool fixed_size = false;
 
-  static zp::result<growing_codec> from_configuration(const zp::node&) { return growing_codec{}; }
-  zp::node configuration() const { return {}; }
+  static zp::result<growing_codec> from_configuration(const zp::json&) { return growing_codec{}; }
+  zp::json configuration() const { return {}; }
   std::uint64_t encoded_bound(std::uint64_t decoded) const { return decoded; }
   zp::result<std::size_t> encode(zp::bytes_view, zp::mutable_bytes, zp::codec_workspace&) const {
     return zp::error{zp::errc::unsupported, "example.growing does not encode"};
@@ -98,17 +98,17 @@ struct growing_codec {
 using codecs =
     zp::default_codecs::with<example::xor_codec, widen_codec, losing_codec, growing_codec>;
 
-const zp::codec_spec little{"bytes", zp::node(zp::node::object{{"endian", "little"}})};
-const zp::codec_spec big{"bytes", zp::node(zp::node::object{{"endian", "big"}})};
+const zp::codec_spec little{"bytes", zp::json(zp::json::object{{"endian", "little"}})};
+const zp::codec_spec big{"bytes", zp::json(zp::json::object{{"endian", "big"}})};
 const zp::codec_spec native = zp::native_endian == zp::endian::little ? little : big;
 const zp::codec_spec other = zp::native_endian == zp::endian::little ? big : little;
 const zp::codec_spec vlen{"vlen-utf8"};
 const zp::codec_spec crc{"crc32c"};
-const zp::codec_spec zstd{"zstd", zp::node(zp::node::object{{"level", 1}})};
+const zp::codec_spec zstd{"zstd", zp::json(zp::json::object{{"level", 1}})};
 const zp::codec_spec exclusive_or{"example.xor"};
 const zp::codec_spec widen{"example.widen"};
-zp::codec_spec transpose(zp::node::array order) {
-  return {"transpose", zp::node(zp::node::object{{"order", std::move(order)}})};
+zp::codec_spec transpose(zp::json::array order) {
+  return {"transpose", zp::json(zp::json::object{{"order", std::move(order)}})};
 }
 
 using specs = std::vector<zp::codec_spec>;

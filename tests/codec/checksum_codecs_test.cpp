@@ -19,7 +19,7 @@ const byte_string digits = text_bytes("123456789");
 
 template <class C>
 C at(const char* location) {
-  return codec_of<C>(zp::node::object{{"location", location}});
+  return codec_of<C>(zp::json::object{{"location", location}});
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ TEST_CASE("checksum codecs: bytes") {
   is(at<zp::located_crc32c_codec>("start"), "839206e3" + text);
   is(zp::fletcher32_codec{}, text + "d509df09");
   is(zp::jenkins_lookup3_codec{}, text + "969a5d84");
-  is(codec_of<zp::jenkins_lookup3_codec>(zp::node::object{{"initval", 17}, {"prefix", nullptr}}),
+  is(codec_of<zp::jenkins_lookup3_codec>(zp::json::object{{"initval", 17}, {"prefix", nullptr}}),
      text + "e7da40eb");
 }
 
@@ -80,14 +80,14 @@ TEST_CASE("checksum codecs: every single bit matters") {
 }
 
 TEST_CASE("checksum codecs: options") {
-  using zp::node;
-  CHECK(zp::configuration_of(at<zp::crc32_codec>("start")) == node(node::object{}));
-  CHECK(zp::configuration_of(at<zp::located_crc32c_codec>("end")) == node(node::object{}));
-  CHECK(*zp::configuration_of(at<zp::crc32_codec>("end")).find("location") == node("end"));
-  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(node::object{{"location", "middle"}}));
-  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(node::object{{"location", 1}}));
-  CHECK_FALSE(zp::make_codec<zp::jenkins_lookup3_codec>(node::object{{"initval", -1}}));
-  CHECK(zp::make_codec<zp::jenkins_lookup3_codec>(node::object{{"prefix", "ab"}}).failure().code ==
+  using zp::json;
+  CHECK(zp::configuration_of(at<zp::crc32_codec>("start")) == json(json::object{}));
+  CHECK(zp::configuration_of(at<zp::located_crc32c_codec>("end")) == json(json::object{}));
+  CHECK(*zp::configuration_of(at<zp::crc32_codec>("end")).find("location") == json("end"));
+  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(json::object{{"location", "middle"}}));
+  CHECK_FALSE(zp::make_codec<zp::crc32_codec>(json::object{{"location", 1}}));
+  CHECK_FALSE(zp::make_codec<zp::jenkins_lookup3_codec>(json::object{{"initval", -1}}));
+  CHECK(zp::make_codec<zp::jenkins_lookup3_codec>(json::object{{"prefix", "ab"}}).failure().code ==
         zp::errc::unsupported);
   CHECK(zp::crc32_codec{}.encoded_bound(UINT64_MAX - 3) == UINT64_MAX);
 }

@@ -21,10 +21,10 @@ TEST_CASE("codec_list: plain braces are a chain") {
   REQUIRE(one.codecs.has_value());
   CHECK(*one.codecs == std::vector<codec_spec>{{"bytes"}});
 
-  const options three{.codecs = {{"bytes", node::object{{"endian", "big"}}}, {"zstd", 3}, {"x"}}};
+  const options three{.codecs = {{"bytes", json::object{{"endian", "big"}}}, {"zstd", 3}, {"x"}}};
   REQUIRE(three.codecs->size() == 3);
-  CHECK(*(*three.codecs)[0].configuration.find("endian") == node("big"));
-  CHECK(*(*three.codecs)[1].configuration.find("level") == node(3));
+  CHECK(*(*three.codecs)[0].configuration.find("endian") == json("big"));
+  CHECK(*(*three.codecs)[1].configuration.find("level") == json(3));
   CHECK((*three.codecs)[2].configuration.is_null());
 
   // In options within a list of options, as rules are.

@@ -39,34 +39,34 @@ struct members {
   }
 };
 
-std::string fault_of(const zp::node& configuration) {
+std::string fault_of(const zp::json& configuration) {
   configuration_fields all(configuration);
   members().fields(all);
   const zp::result<void> status = all.end();
   return status ? "" : status.failure().message;
 }
-std::string fault_of(const char* key, zp::node value) {
-  return fault_of(zp::node(zp::node::object{{key, std::move(value)}}));
+std::string fault_of(const char* key, zp::json value) {
+  return fault_of(zp::json(zp::json::object{{key, std::move(value)}}));
 }
 
 }  // namespace
 
 TEST_CASE("configuration_fields: an object, or null, and no member that nobody asked for") {
   CHECK(fault_of({}).empty());
-  CHECK(fault_of(zp::node(zp::node::object{})).empty());
-  CHECK(fault_of(zp::node(1)) == "configuration is not an object");
-  CHECK(fault_of(zp::node(zp::node::array{})) == "configuration is not an object");
+  CHECK(fault_of(zp::json(zp::json::object{})).empty());
+  CHECK(fault_of(zp::json(1)) == "configuration is not an object");
+  CHECK(fault_of(zp::json(zp::json::array{})) == "configuration is not an object");
   CHECK(fault_of("b", 1) == "unknown configuration member \"b\"");
   const std::string hostile = fault_of(std::string(100000, '\n').c_str(), 1);
   CHECK(hostile.size() < 150);
   CHECK(hostile.find('\n') == std::string::npos);
-  zp::node many(zp::node::object{});
+  zp::json many(zp::json::object{});
   for (int i = 0; i < 200; ++i) many.set("flag" + std::to_string(i), true);
   CHECK(fault_of(many) == "unknown configuration member \"flag0\"");
 }
 
 TEST_CASE("configuration_fields: what is read is written, and what is absent stays") {
-  const zp::node given(zp::node::object{{"flag", false},
+  const zp::json given(zp::json::object{{"flag", false},
                                         {"number", -3.0},
                                         {"perhaps", 7},
                                         {"text", "x"},
@@ -80,14 +80,14 @@ TEST_CASE("configuration_fields: what is read is written, and what is absent sta
   CHECK(made.real == 7);
   configuration_fields out;
   made.fields(out);
-  CHECK(out.take_written() == zp::node(zp::node::object{{"flag", false},
+  CHECK(out.take_written() == zp::json(zp::json::object{{"flag", false},
                                                         {"number", -3},
                                                         {"perhaps", 7},
                                                         {"text", "x"},
                                                         {"real", 7.0},
                                                         {"how", "small"}}));
   members few;
-  const zp::node partly(zp::node::object{{"how", "large"}, {"perhaps", zp::node()}});
+  const zp::json partly(zp::json::object{{"how", "large"}, {"perhaps", zp::json()}});
   configuration_fields again(partly);
   few.fields(again);
   REQUIRE(again.end());
@@ -96,7 +96,7 @@ TEST_CASE("configuration_fields: what is read is written, and what is absent sta
   configuration_fields short_out;
   few.fields(short_out);
   CHECK(short_out.take_written() ==
-        zp::node(zp::node::object{{"flag", true}, {"number", 5}, {"text", "t"}, {"real", 0.5}}));
+        zp::json(zp::json::object{{"flag", true}, {"number", 5}, {"text", "t"}, {"real", 0.5}}));
 }
 
 TEST_CASE("configuration_fields: a fault tells the member, what it is, and what it may be") {
@@ -106,20 +106,20 @@ TEST_CASE("configuration_fields: a fault tells the member, what it is, and what 
   CHECK(fault_of("number", 1e300) == "\"number\" is not an integer from -3 to 9");
   CHECK(fault_of("number", std::nan("")) == "\"number\" is not an integer from -3 to 9");
   CHECK(fault_of("number", true) == "\"number\" is not an integer from -3 to 9");
-  CHECK(fault_of("number", zp::node()) == "\"number\" is not an integer from -3 to 9");
+  CHECK(fault_of("number", zp::json()) == "\"number\" is not an integer from -3 to 9");
   CHECK(fault_of("perhaps", -1) == "\"perhaps\" is -1, not an integer from 0 to 9");
   CHECK(fault_of("flag", 1) == "\"flag\" is 1, not true or false");
-  CHECK(fault_of("text", zp::node::array{}) == "\"text\" is not a string");
+  CHECK(fault_of("text", zp::json::array{}) == "\"text\" is not a string");
   CHECK(fault_of("real", HUGE_VAL) == "\"real\" is not a number");
   CHECK(fault_of("how", "tiny") == "\"how\" is \"tiny\", not \"small\", \"medium\" or \"large\"");
   CHECK(fault_of("how", 1) == "\"how\" is 1, not \"small\", \"medium\" or \"large\"");
   // A member that nobody asked for, and else the first of several.
-  CHECK(fault_of(zp::node(zp::node::object{{"text", 1}, {"flag", 2}, {"x", 1}})) ==
+  CHECK(fault_of(zp::json(zp::json::object{{"text", 1}, {"flag", 2}, {"x", 1}})) ==
         "unknown configuration member \"x\"");
-  CHECK(fault_of(zp::node(zp::node::object{{"text", 1}, {"flag", 2}})) ==
+  CHECK(fault_of(zp::json(zp::json::object{{"text", 1}, {"flag", 2}})) ==
         "\"flag\" is 2, not true or false");
 
-  const zp::node empty;
+  const zp::json empty;
   configuration_fields needed(empty);
   needed.need("number");
   CHECK(needed.failed());

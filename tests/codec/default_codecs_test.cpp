@@ -13,7 +13,7 @@ namespace zp = zarrpoint;
 TEST_CASE("default_codecs: the names that real files use") {
   const zp::codec_table table = zp::default_codecs::table();
   CHECK(table.entries().size() == 7);
-  const zp::node order(zp::node::object{{"order", zp::node::array{0}}});
+  const zp::json order(zp::json::object{{"order", zp::json::array{0}}});
   CHECK(table.make({"bytes"}).value().kind() == zp::codec_kind::array_to_bytes);
   CHECK(table.make({"endian"}).value().name() == "bytes");
   CHECK(table.make({"transpose", order}).value().kind() == zp::codec_kind::array_to_array);

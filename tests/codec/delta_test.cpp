@@ -80,9 +80,9 @@ TEST_CASE("delta: exact for integers of every type, shape and layout") {
     if (one.type.is_integer() || one.type == zp::dtype_kind::datetime64) specs.push_back(one);
   }
   codec_conformance(zp::delta_codec{}, specs);
-  codec_conformance(zp::make_codec<zp::delta_codec>(json(R"({"dtype": "<i8"})")).value(),
+  codec_conformance(zp::make_codec<zp::delta_codec>(parsed(R"({"dtype": "<i8"})")).value(),
                     {{zp::dtype_kind::datetime64, {3, 5}}, {zp::dtype_kind::float64, {7}}});
-  codec_conformance(zp::make_codec<zp::delta_codec>(json(R"({"dtype": "<i2"})")).value(),
+  codec_conformance(zp::make_codec<zp::delta_codec>(parsed(R"({"dtype": "<i2"})")).value(),
                     {{zp::dtype_kind::int32, {3, 5}}, {zp::dtype_kind::uint8, {6}}});
 }
 

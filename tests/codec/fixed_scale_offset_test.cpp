@@ -83,7 +83,7 @@ TEST_CASE("fixedscaleoffset: configurations that make no sense") {
 TEST_CASE("fixedscaleoffset: the fill value keeps its number") {
   const zp::tensor_spec spec{zp::dtype_kind::float32, {4}};
   const auto codec = zp::make_codec<zp::fixed_scale_offset_codec>(
-                         json(R"({"offset": 10, "scale": 2, "astype": "u1"})"))
+                         parsed(R"({"offset": 10, "scale": 2, "astype": "u1"})"))
                          .value()
                          .resolve(spec)
                          .value();

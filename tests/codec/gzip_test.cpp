@@ -127,7 +127,7 @@ TEST_CASE("gzip: a bomb writes no more than there is room for, and says that it 
 TEST_CASE("gzip and zlib: registered under the names that metadata uses") {
   using codecs = zp::codec_registry<>::with<zp::gzip_codec, zp::zlib_codec>;
   for (const char* name : {"gzip", "numcodecs.gzip", "zlib", "numcodecs.zlib"}) {
-    zp::node configuration;
+    zp::json configuration;
     configuration.set("level", 1);
     CHECK(codecs::table().make({name, configuration}));
     configuration.set("level", 10);

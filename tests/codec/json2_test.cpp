@@ -12,7 +12,7 @@ namespace json2_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 namespace {
 
@@ -31,7 +31,7 @@ std::string encoded(const strings& elements, zp::dims shape) {
 
 TEST_CASE("json2: conformance") {
   codec_conformance(codec);
-  codec_conformance(codec_of<zp::json2_codec>(node::object{{"ensure_ascii", false}}));
+  codec_conformance(codec_of<zp::json2_codec>(json::object{{"ensure_ascii", false}}));
 }
 
 // numcodecs 0.16.6.
@@ -53,7 +53,7 @@ TEST_CASE("json2: escapes and space") {
   CHECK(decoded(text, {2}).value() == odd);
   CHECK(decoded("[\"\\/\xe6\x97\xa5\", \n\t \"\\u0041\",\r\n \"|O\" , [ 2 ] ] \n", {2}).value() ==
         strings{"/\xe6\x97\xa5", "A"});
-  const auto plain = codec_of<zp::json2_codec>(node::object{{"ensure_ascii", false}});
+  const auto plain = codec_of<zp::json2_codec>(json::object{{"ensure_ascii", false}});
   CHECK(encoded_strings(plain, {"\xc3\xa9\x7f"}, of({1})).value() ==
         text_bytes("[\"\xc3\xa9\x7f\",\"|O\",[1]]"));
 }
@@ -101,19 +101,19 @@ TEST_CASE("json2: what is damaged is corrupt") {
   }
   CHECK_FALSE(decoded(R"(["a","b","|O",[1]])"));
   CHECK_FALSE(decoded(R"(["|O",[1]])"));
-  const auto lax = codec_of<zp::json2_codec>(node::object{{"strict", false}});
+  const auto lax = codec_of<zp::json2_codec>(json::object{{"strict", false}});
   CHECK(decoded_strings(lax, zp::as_bytes("[\"a\nb\",\"|O\",[1]]"), of({1})).value() ==
         strings{"a\nb"});
 }
 
 TEST_CASE("json2: options") {
   conformance::check_configuration(codec);
-  const node all = node::object{
+  const json all = json::object{
       {"encoding", "utf-8"},  {"allow_nan", true}, {"check_circular", true},
-      {"ensure_ascii", true}, {"indent", node()},  {"separators", node::array{",", ":"}},
+      {"ensure_ascii", true}, {"indent", json()},  {"separators", json::array{",", ":"}},
       {"skipkeys", false},    {"sort_keys", true}, {"strict", true}};
   CHECK(zp::make_codec<zp::json2_codec>(all));
-  CHECK(zp::make_codec<zp::json2_codec>(node::object{{"encoding", "utf-16"}}).failure().code ==
+  CHECK(zp::make_codec<zp::json2_codec>(json::object{{"encoding", "utf-16"}}).failure().code ==
         zp::errc::unsupported);
   CHECK_FALSE(codec.resolve({zp::dtype_kind::int8, {1}}));
 }

@@ -12,7 +12,7 @@ namespace lz4_codec_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 TEST_CASE("lz4 codec: conformance") { codec_conformance(zp::lz4_codec{}); }
 
@@ -42,9 +42,9 @@ TEST_CASE("lz4 codec: a head that lies") {
 }
 
 TEST_CASE("lz4 codec: options") {
-  CHECK(zp::make_codec<zp::lz4_codec>(node::object{{"acceleration", 12}}).value().acceleration ==
+  CHECK(zp::make_codec<zp::lz4_codec>(json::object{{"acceleration", 12}}).value().acceleration ==
         12);
-  CHECK_FALSE(zp::make_codec<zp::lz4_codec>(node::object{{"acceleration", 1.5}}));
+  CHECK_FALSE(zp::make_codec<zp::lz4_codec>(json::object{{"acceleration", 1.5}}));
   CHECK(zp::lz4_codec{}.encoded_bound(UINT64_MAX) == UINT64_MAX);
 }
 

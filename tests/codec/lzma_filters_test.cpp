@@ -7,25 +7,25 @@
 namespace lzma_filters_test {
 
 namespace zp = zarrpoint;
-using zp::node;
+using zp::json;
 using chain = zp::detail::lzma_filter_chain;
 
 TEST_CASE("lzma filters: the default is one filter at a preset") {
-  const auto two = chain::make(node(), 1, false).value();
+  const auto two = chain::make(json(), 1, false).value();
   CHECK(two.filters()[0].id == LZMA_FILTER_LZMA2);
   CHECK(two.filters()[1].id == LZMA_VLI_UNKNOWN);
   CHECK(two.options().dict_size == 1u << 20);
   CHECK_FALSE(two.check_alone());
-  const auto one = chain::make(node(), 9, true).value();
+  const auto one = chain::make(json(), 9, true).value();
   CHECK(one.filters()[0].id == LZMA_FILTER_LZMA1);
   CHECK(one.options().dict_size == 64u << 20);
   CHECK(one.check_alone());
 }
 
 TEST_CASE("lzma filters: options reach liblzma, also of a copy") {
-  const node list = node::array{node::object{{"id", 3}, {"dist", 8}},
-                                node::object{{"id", 7}, {"start_offset", 4}},
-                                node::object{{"id", 0x21}, {"preset", 0}, {"lc", 1}, {"pb", 0}}};
+  const json list = json::array{json::object{{"id", 3}, {"dist", 8}},
+                                json::object{{"id", 7}, {"start_offset", 4}},
+                                json::object{{"id", 0x21}, {"preset", 0}, {"lc", 1}, {"pb", 0}}};
   const chain made = chain(chain::make(list, 6, false).value());
   CHECK(static_cast<const lzma_options_delta*>(made.filters()[0].options)->dist == 8);
   CHECK(static_cast<const lzma_options_bcj*>(made.filters()[1].options)->start_offset == 4);
@@ -36,14 +36,14 @@ TEST_CASE("lzma filters: options reach liblzma, also of a copy") {
 }
 
 TEST_CASE("lzma filters: what is unknown is refused") {
-  const auto refused = [](const node& one) {
-    return chain::make(node::array{one}, 6, false).failure().code;
+  const auto refused = [](const json& one) {
+    return chain::make(json::array{one}, 6, false).failure().code;
   };
-  CHECK(refused(node::object{{"id", 0x30}}) == zp::errc::unsupported);
-  CHECK(refused(node::object{{"id", "lzma2"}}) == zp::errc::invalid_argument);
-  CHECK(refused(node::object{{"id", 3}, {"speed", 1}}) == zp::errc::invalid_argument);
-  CHECK(refused(node(7)) == zp::errc::invalid_argument);
-  CHECK_FALSE(chain::make(node::array{node(), node(), node(), node(), node()}, 6, false));
+  CHECK(refused(json::object{{"id", 0x30}}) == zp::errc::unsupported);
+  CHECK(refused(json::object{{"id", "lzma2"}}) == zp::errc::invalid_argument);
+  CHECK(refused(json::object{{"id", 3}, {"speed", 1}}) == zp::errc::invalid_argument);
+  CHECK(refused(json(7)) == zp::errc::invalid_argument);
+  CHECK_FALSE(chain::make(json::array{json(), json(), json(), json(), json()}, 6, false));
 }
 
 }  // namespace lzma_filters_test

@@ -12,7 +12,7 @@ namespace msgpack2_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 namespace {
 
@@ -55,7 +55,7 @@ TEST_CASE("msgpack2: every size of string and list") {
 }
 
 TEST_CASE("msgpack2: strings as they were before there was a type for bytes") {
-  const auto old = codec_of<zp::msgpack2_codec>(node::object{{"use_bin_type", false}});
+  const auto old = codec_of<zp::msgpack2_codec>(json::object{{"use_bin_type", false}});
   const strings one{std::string(40, 'a')};
   const byte_string stored = encoded_strings(old, one, of({1})).value();
   CHECK(to_hex(zp::bytes_view(stored).first(4)) == "93da0028");
@@ -90,7 +90,7 @@ TEST_CASE("msgpack2: what is damaged is corrupt") {
 
 TEST_CASE("msgpack2: options") {
   conformance::check_configuration(codec);
-  CHECK_FALSE(zp::make_codec<zp::msgpack2_codec>(node::object{{"raw", 1}}));
+  CHECK_FALSE(zp::make_codec<zp::msgpack2_codec>(json::object{{"raw", 1}}));
   CHECK_FALSE(codec.resolve({zp::dtype_kind::bytes, {1}}));
 }
 

@@ -17,7 +17,7 @@ using namespace zarrpoint_test;
 namespace {
 
 zp::packbits_codec made(std::string_view configuration) {
-  return zp::make_codec<zp::packbits_codec>(json(configuration)).value();
+  return zp::make_codec<zp::packbits_codec>(parsed(configuration)).value();
 }
 
 /// The bytes of little-endian elements, and of what comes back.

@@ -20,7 +20,7 @@ namespace pcodec_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 using zp::detail::pco_plan;
 using zp::detail::pco_writer;
 
@@ -39,8 +39,8 @@ struct file {
 std::vector<file> files() {
   std::vector<file> out;
   const std::string index_text = test::read_file(golden + "index.json");
-  const node index = zp::parse_json(zp::as_bytes(index_text)).value();
-  for (const node::member& one : *index.if_object()) {
+  const json index = zp::parse_json(zp::as_bytes(index_text)).value();
+  for (const json::member& one : *index.if_object()) {
     const zp::dtype type = zp::parse_dtype(*one.value.find("dtype")->if_string()).value();
     const zp::index_t count = *one.value.find("count")->to_int64();
     out.push_back({one.key,
@@ -268,11 +268,11 @@ TEST_CASE("pcodec: the configuration is that of numcodecs") {
   const char* const text =
       R"({"level":3,"mode_spec":"classic","delta_spec":"try_consecutive",)"
       R"("paging_spec":"equal_pages_up_to","delta_encoding_order":2,"equal_pages_up_to":1000})";
-  const node told = zp::parse_json(zp::as_bytes(text)).value();
+  const json told = zp::parse_json(zp::as_bytes(text)).value();
   CHECK(zp::configuration_of(codec_of<zp::pcodec_codec>(told)) == told);
-  CHECK(zp::configuration_of(codec_of<zp::pcodec_codec>(node{})) ==
+  CHECK(zp::configuration_of(codec_of<zp::pcodec_codec>(json{})) ==
         zp::configuration_of(zp::pcodec_codec{}));
-  CHECK_FALSE(zp::make_codec<zp::pcodec_codec>(node(node::object{{"levels", 3}})));
+  CHECK_FALSE(zp::make_codec<zp::pcodec_codec>(json(json::object{{"levels", 3}})));
   // What only another writer knows is read with and kept, and nothing is written so.
   const zp::tensor_spec spec{zp::dtype_kind::int64, {300}};
   std::vector<std::int64_t> values(300);
@@ -290,7 +290,7 @@ TEST_CASE("pcodec: the configuration is that of numcodecs") {
   };
   for (const auto& [members, part] : foreign) {
     CAPTURE(members);
-    const node given = zp::parse_json(zp::as_bytes(members)).value();
+    const json given = zp::parse_json(zp::as_bytes(members)).value();
     const auto codec = codec_of<zp::pcodec_codec>(given);
     CHECK(zp::configuration_of(codec) == given);
     byte_string room(codec.encoded_bound(spec));

@@ -111,7 +111,7 @@ TEST_CASE("quantize: scales beyond the range of a type end in NaN, not in a faul
   for (const char* const configuration : {R"({"digits": 300})", R"({"digits": -300})"}) {
     const zp::tensor_spec spec{zp::dtype_kind::float16, {3}};
     const auto codec =
-        zp::make_codec<zp::quantize_codec>(json(configuration)).value().resolve(spec).value();
+        zp::make_codec<zp::quantize_codec>(parsed(configuration)).value().resolve(spec).value();
     const zp::float16 values[] = {zp::float16(0.5), zp::float16(0), zp::float16(-3)};
     zp::float16 out[3];
     zp::codec_workspace scratch;

@@ -25,7 +25,7 @@ double as_double(const real_number& number) {
 
 /// The bits, or nothing when the text is not a number of the type.
 std::optional<std::uint64_t> read(std::string_view text, zp::dtype type) {
-  const auto bits = zp::detail::read_real(json(text), real_format(type));
+  const auto bits = zp::detail::read_real(parsed(text), real_format(type));
   if (bits) return *bits;
   CHECK(bits.failure().code == zp::errc::invalid_argument);
   return std::nullopt;

@@ -42,8 +42,8 @@ TEST_CASE("codec_registry: a codec of one's own is one file and one name in a li
   using codecs = zp::default_codecs::with<example::xor_codec>;
   const zp::tensor_spec chunk{zp::dtype_kind::float32, {3, 4}};
   const std::vector<zp::codec_spec> specs{
-      {"bytes", zp::node(zp::node::object{{"endian", "little"}})},
-      {"example.xor", zp::node(zp::node::object{{"key", 0x5a}})},
+      {"bytes", zp::json(zp::json::object{{"endian", "little"}})},
+      {"example.xor", zp::json(zp::json::object{{"key", 0x5a}})},
       {"crc32c"}};
   const zp::codec_chain chain = zp::codec_chain::resolve(specs, chunk, codecs::table()).value();
   random_source random(1);
@@ -107,7 +107,7 @@ TEST_CASE("codec_table: errors name the codec") {
   CHECK(none.starts_with("unknown codec \"zstd\""));
   CHECK(none.ends_with("; the table of codecs is empty"));
   const auto made =
-      zp::default_codecs::table().make({"zstd", zp::node(zp::node::object{{"level", "9"}})});
+      zp::default_codecs::table().make({"zstd", zp::json(zp::json::object{{"level", "9"}})});
   CHECK(made.failure().message ==
         "codec \"zstd\": \"level\" is \"9\", not an integer from -2147483648 to 2147483647");
 }

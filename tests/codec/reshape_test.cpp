@@ -17,7 +17,7 @@ namespace {
 
 std::optional<zp::dims> reshaped(std::string_view shape, const zp::dims& from) {
   const auto made =
-      zp::make_codec<zp::reshape_codec>(json("{\"shape\": " + std::string(shape) + "}"));
+      zp::make_codec<zp::reshape_codec>(parsed("{\"shape\": " + std::string(shape) + "}"));
   if (!made) return std::nullopt;
   const zp::tensor_spec spec{zp::dtype_kind::uint8, from};
   const auto bound = made->resolve(spec);
@@ -63,15 +63,18 @@ TEST_CASE("reshape: what cannot be") {
 }
 
 TEST_CASE("reshape: the elements stay in C order, in every layout") {
-  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [-1]})")).value());
-  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [[0], 1, [1]]})")).value(),
-                    {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
+  codec_conformance(zp::make_codec<zp::reshape_codec>(parsed(R"({"shape": [-1]})")).value());
+  codec_conformance(
+      zp::make_codec<zp::reshape_codec>(parsed(R"({"shape": [[0], 1, [1]]})")).value(),
+      {{zp::dtype_kind::int16, {3, 5}}, {zp::dtype_kind::complex128, {2, 7}}});
   // Strings too: they are moved, not made.
-  codec_conformance(zp::make_codec<zp::reshape_codec>(json(R"({"shape": [-1, 2]})")).value(),
+  codec_conformance(zp::make_codec<zp::reshape_codec>(parsed(R"({"shape": [-1, 2]})")).value(),
                     {{zp::dtype_kind::string, {3, 4}}, {zp::dtype_kind::bytes, {2, 1, 6}}});
   const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
-  const auto codec =
-      zp::make_codec<zp::reshape_codec>(json(R"({"shape": [3, 2]})")).value().resolve(spec).value();
+  const auto codec = zp::make_codec<zp::reshape_codec>(parsed(R"({"shape": [3, 2]})"))
+                         .value()
+                         .resolve(spec)
+                         .value();
   const byte_string elements = from_hex("000102030405");
   CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->data == elements.data());
   CHECK(codec.borrow(zp::dense_view(elements.data(), spec))->shape == zp::dims{3, 2});
@@ -87,8 +90,8 @@ TEST_CASE("reshape: the elements stay in C order, in every layout") {
 
 TEST_CASE("reshape: a chain moves nothing where the elements are dense") {
   using codecs = zp::codec_registry<zp::reshape_codec, zp::bytes_codec>;
-  const zp::codec_spec specs[] = {{"reshape", json(R"({"shape": [3, 2]})")},
-                                  {"bytes", json(R"({"endian": "little"})")}};
+  const zp::codec_spec specs[] = {{"reshape", parsed(R"({"shape": [3, 2]})")},
+                                  {"bytes", parsed(R"({"endian": "little"})")}};
   const zp::tensor_spec spec{zp::dtype_kind::uint8, {2, 3}};
   const auto chain = zp::codec_chain::resolve(specs, spec, codecs::table()).value();
   const byte_string elements = from_hex("000102030405");
@@ -103,7 +106,7 @@ TEST_CASE("reshape: a chain moves nothing where the elements are dense") {
 
 TEST_CASE("reshape: strings that are copied are counted") {
   using codecs = zp::codec_registry<zp::reshape_codec, zp::vlen_utf8_codec>;
-  const zp::codec_spec specs[] = {{"reshape", json(R"({"shape": [-1]})")}, {"vlen-utf8"}};
+  const zp::codec_spec specs[] = {{"reshape", parsed(R"({"shape": [-1]})")}, {"vlen-utf8"}};
   const zp::tensor_spec spec{zp::dtype_kind::string, {2, 2}};
   const auto chain = zp::codec_chain::resolve(specs, spec, codecs::table()).value();
   const std::vector<std::string> words(4, std::string(100, 'a'));

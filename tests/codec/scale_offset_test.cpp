@@ -22,7 +22,7 @@ template <class T>
 std::vector<T> run(std::string_view configuration, std::vector<T> values, bool forward = true) {
   const zp::tensor_spec spec{zp::dtype_of<T>, {static_cast<zp::index_t>(values.size())}};
   const auto codec =
-      zp::make_codec<zp::scale_offset_codec>(json(configuration)).value().resolve(spec).value();
+      zp::make_codec<zp::scale_offset_codec>(parsed(configuration)).value().resolve(spec).value();
   std::vector<T> out(values.size());
   zp::codec_workspace scratch;
   const auto from = zp::dense_view(reinterpret_cast<const std::byte*>(values.data()), spec);
@@ -96,7 +96,7 @@ TEST_CASE("scale_offset: nothing to do is lossless, and the fill value goes the 
   }
   codec_conformance(zp::scale_offset_codec{}, specs);
   const zp::tensor_spec spec{zp::dtype_kind::int16, {3}};
-  const auto codec = zp::make_codec<zp::scale_offset_codec>(json(R"({"offset": 1, "scale": 2})"))
+  const auto codec = zp::make_codec<zp::scale_offset_codec>(parsed(R"({"offset": 1, "scale": 2})"))
                          .value()
                          .resolve(spec)
                          .value();

@@ -12,12 +12,12 @@ namespace shuffle_codec_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 namespace {
 
 zp::shuffle_codec of_size(int size) {
-  return codec_of<zp::shuffle_codec>(node::object{{"elementsize", size}});
+  return codec_of<zp::shuffle_codec>(json::object{{"elementsize", size}});
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ TEST_CASE("shuffle codec: bytes") {
 
 TEST_CASE("shuffle codec: without a size it is that of the elements") {
   const zp::shuffle_codec any;
-  CHECK(zp::configuration_of(any) == node(node::object{}));
-  CHECK(zp::configuration_of(codec_of<zp::shuffle_codec>(node::object{{"elementsize", node()}})) ==
-        node(node::object{}));
+  CHECK(zp::configuration_of(any) == json(json::object{}));
+  CHECK(zp::configuration_of(codec_of<zp::shuffle_codec>(json::object{{"elementsize", json()}})) ==
+        json(json::object{}));
   CHECK(any.resolve({zp::dtype_kind::int16, {3}}).value().element_size == 2);
   CHECK(any.resolve({zp::dtype_kind::complex128, {3}}).value().element_size == 16);
   CHECK(any.resolve({zp::dtype_kind::string, {3}}).value().element_size == 0);
@@ -72,8 +72,8 @@ TEST_CASE("shuffle codec: what is not a whole number of elements is an error bot
   const byte_string input(7);
   CHECK(of_size(4).encode(input, out, scratch).failure().code == zp::errc::invalid_argument);
   CHECK(of_size(4).decode(input, out, scratch).failure().code == zp::errc::corrupt);
-  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(node::object{{"elementsize", -1}}));
-  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(node::object{{"elementsize", "4"}}));
+  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(json::object{{"elementsize", -1}}));
+  CHECK_FALSE(zp::make_codec<zp::shuffle_codec>(json::object{{"elementsize", "4"}}));
 }
 
 }  // namespace shuffle_codec_test

@@ -9,26 +9,26 @@ namespace spec_test {
 namespace zp = zarrpoint;
 
 TEST_CASE("codec_spec: equal when name, configuration and must_understand are") {
-  const zp::codec_spec zstd{"zstd", zp::node(zp::node::object{{"level", 3}})};
-  CHECK(zstd == zp::codec_spec{"zstd", zp::node(zp::node::object{{"level", 3}})});
+  const zp::codec_spec zstd{"zstd", zp::json(zp::json::object{{"level", 3}})};
+  CHECK(zstd == zp::codec_spec{"zstd", zp::json(zp::json::object{{"level", 3}})});
   CHECK(zstd.must_understand);
-  CHECK_FALSE(zstd == zp::codec_spec{"zstd", zp::node(zp::node::object{{"level", 4}})});
+  CHECK_FALSE(zstd == zp::codec_spec{"zstd", zp::json(zp::json::object{{"level", 4}})});
   CHECK_FALSE(zstd == zp::codec_spec{"zstd", zstd.configuration, false});
   CHECK_FALSE(zstd == zp::codec_spec{"gzip", zstd.configuration});
   CHECK(zp::codec_spec{"crc32c"}.configuration.is_null());
 }
 
 TEST_CASE("codec_spec: an integer is short for the level of a compressor") {
-  CHECK(zp::codec_spec{"gzip", 5}.configuration == zp::node(zp::node::object{{"level", 5}}));
+  CHECK(zp::codec_spec{"gzip", 5}.configuration == zp::json(zp::json::object{{"level", 5}}));
   CHECK(zp::codec_spec{"zstd", -3}.configuration ==
-        zp::node(zp::node::object{{"level", -3}, {"checksum", false}}));
-  const zp::node blosc = zp::codec_spec{"blosc", 9}.configuration;
-  CHECK(*blosc.find("clevel") == zp::node(9));
-  CHECK(*blosc.find("cname") == zp::node("zstd"));
+        zp::json(zp::json::object{{"level", -3}, {"checksum", false}}));
+  const zp::json blosc = zp::codec_spec{"blosc", 9}.configuration;
+  CHECK(*blosc.find("clevel") == zp::json(9));
+  CHECK(*blosc.find("cname") == zp::json("zstd"));
   CHECK(blosc.find("level") == nullptr);
   // Nothing else is taken for one.
-  CHECK(zp::codec_spec{"gzip", "5"}.configuration == zp::node("5"));
-  CHECK(zp::codec_spec{"gzip", 5.0}.configuration == zp::node(5.0));
+  CHECK(zp::codec_spec{"gzip", "5"}.configuration == zp::json("5"));
+  CHECK(zp::codec_spec{"gzip", 5.0}.configuration == zp::json(5.0));
 }
 
 }  // namespace spec_test

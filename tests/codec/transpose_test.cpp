@@ -16,8 +16,8 @@ using namespace zarrpoint_test;
 
 namespace {
 
-zp::result<zp::transpose_codec> parse(zp::node order) {
-  return zp::make_codec<zp::transpose_codec>(zp::node::object{{"order", std::move(order)}});
+zp::result<zp::transpose_codec> parse(zp::json order) {
+  return zp::make_codec<zp::transpose_codec>(zp::json::object{{"order", std::move(order)}});
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ TEST_CASE("transpose: C and F of early files become permutations of the rank") {
   const zp::tensor_spec spec{zp::dtype_kind::int8, {2, 3, 4}};
   CHECK(parse("C").value().resolve(spec).value().order == zp::dims{0, 1, 2});
   CHECK(parse("F").value().resolve(spec).value().order == zp::dims{2, 1, 0});
-  CHECK(zp::configuration_of(parse("F").value()) == zp::node(zp::node::object{{"order", "F"}}));
+  CHECK(zp::configuration_of(parse("F").value()) == zp::json(zp::json::object{{"order", "F"}}));
   CHECK(zp::configuration_of(parse("F").value().resolve(spec).value()) ==
-        zp::node(zp::node::object{{"order", zp::node::array{2, 1, 0}}}));
+        zp::json(zp::json::object{{"order", zp::json::array{2, 1, 0}}}));
 }
 
 TEST_CASE("transpose: what is not a permutation is refused") {
-  using array = zp::node::array;
+  using array = zp::json::array;
   CHECK(parse(array{1, 0, 2}));
   CHECK_FALSE(parse(array{1, 1}));
   CHECK_FALSE(parse(array{0, 2}));
@@ -77,7 +77,7 @@ TEST_CASE("transpose: what is not a permutation is refused") {
   CHECK_FALSE(parse("A"));
   CHECK_FALSE(parse(1));
   CHECK_FALSE(zp::make_codec<zp::transpose_codec>({}));
-  CHECK_FALSE(zp::make_codec<zp::transpose_codec>(zp::node(zp::node::object{})));
+  CHECK_FALSE(zp::make_codec<zp::transpose_codec>(zp::json(zp::json::object{})));
   // One of another rank than the array's; one built by hand.
   const zp::tensor_spec spec{zp::dtype_kind::int8, {2, 3, 4}};
   CHECK_FALSE(parse(array{1, 0}).value().resolve(spec));

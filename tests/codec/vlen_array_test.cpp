@@ -12,12 +12,12 @@ namespace vlen_array_test {
 
 namespace zp = zarrpoint;
 using namespace zarrpoint_test;
-using zp::node;
+using zp::json;
 
 namespace {
 
 zp::vlen_array_codec of(const char* type) {
-  return codec_of<zp::vlen_array_codec>(node::object{{"dtype", type}});
+  return codec_of<zp::vlen_array_codec>(json::object{{"dtype", type}});
 }
 
 }  // namespace
@@ -47,13 +47,13 @@ TEST_CASE("vlen-array: dtypes") {
       {"<c16", 16}, {"u1", 1},  {"i8", 8},  {"float64", 8}, {"uint16", 2}};
   for (const auto& [text, size] : table) {
     CHECK(of(text).item_size == size);
-    CHECK(*zp::configuration_of(of(text)).find("dtype") == node(text));
+    CHECK(*zp::configuration_of(of(text)).find("dtype") == json(text));
   }
   for (const char* text :
        {"", "<", "f", "<f3", "|O", "<U3", "|S4", "<c4", "<i16", "string", "<f44"})
-    CHECK(zp::make_codec<zp::vlen_array_codec>(node::object{{"dtype", text}}).failure().code ==
+    CHECK(zp::make_codec<zp::vlen_array_codec>(json::object{{"dtype", text}}).failure().code ==
           zp::errc::unsupported);
-  CHECK_FALSE(zp::make_codec<zp::vlen_array_codec>(node()));
+  CHECK_FALSE(zp::make_codec<zp::vlen_array_codec>(json()));
 }
 
 }  // namespace vlen_array_test

@@ -109,8 +109,8 @@ TEST_CASE("vlen-utf8: only strings, and no more than its count can say") {
   CHECK(zp::vlen_utf8_codec{}.resolve({zp::dtype_kind::string, {3}}));
   CHECK_FALSE(zp::vlen_utf8_codec{}.resolve({zp::dtype_kind::uint8, {3}}));
   CHECK_FALSE(zp::vlen_utf8_codec{}.resolve({zp::dtype_kind::string, {65536, 65536}}));
-  CHECK(zp::make_codec<zp::vlen_utf8_codec>(zp::node(zp::node::object{})));
-  CHECK(zp::configuration_of(zp::vlen_utf8_codec{}) == zp::node(zp::node::object{}));
+  CHECK(zp::make_codec<zp::vlen_utf8_codec>(zp::json(zp::json::object{})));
+  CHECK(zp::configuration_of(zp::vlen_utf8_codec{}) == zp::json(zp::json::object{}));
 }
 
 TEST_CASE("vlen-utf8: decoded text keeps to the budget, which is asked before any is made") {

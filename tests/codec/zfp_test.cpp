@@ -26,7 +26,7 @@ using namespace zarrpoint_test;
 
 namespace {
 
-zp::node json(std::string_view text) { return zp::parse_json(zp::as_bytes(text)).value(); }
+zp::json parsed(std::string_view text) { return zp::parse_json(zp::as_bytes(text)).value(); }
 
 /// Memory in front of a page that nobody may touch: zfp itself is not sanitized, and checks no
 /// bounds.
@@ -172,9 +172,9 @@ void check_lossless(const C& codec, const std::vector<zp::tensor_spec>& specs) {
 TEST_CASE("zfp: what zfpy 1.0.1 writes and reads, in both directions") {
   for (const golden& one : cases) {
     CAPTURE(one.configuration);
-    const auto bare = codec_of<zp::zfp_codec>(json(one.configuration));
-    CHECK(zp::configuration_of(bare) == json(one.configuration));
-    const auto headed = codec_of<zp::zfpy_codec>(json(one.zfpy));
+    const auto bare = codec_of<zp::zfp_codec>(parsed(one.configuration));
+    CHECK(zp::configuration_of(bare) == parsed(one.configuration));
+    const auto headed = codec_of<zp::zfpy_codec>(parsed(one.zfpy));
     const byte_string elements = from_hex(one.elements);
     CHECK(to_hex(encoded(bare, elements, one.spec)) == one.stored);
     CHECK(to_hex(encoded(headed, elements, one.spec)) == one.header);
@@ -218,7 +218,7 @@ TEST_CASE("zfp: integers of fewer bits are promoted as the registry says") {
   std::vector<std::int32_t> unsigned_wide;
   for (const std::uint16_t one : unsigned_small)
     unsigned_wide.push_back((std::int32_t{one} - 0x8000) * (1 << 15));
-  const auto rate = codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_rate", "rate": 20})"));
+  const auto rate = codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_rate", "rate": 20})"));
   CHECK(encoded(rate, bytes_of(small), {zp::dtype_kind::int8, {5}}) ==
         encoded(rate, bytes_of(wide), {zp::dtype_kind::int32, {5}}));
   CHECK(encoded(rate, bytes_of(unsigned_small), {zp::dtype_kind::uint16, {5}}) ==
@@ -254,7 +254,7 @@ TEST_CASE("zfp: lossy modes keep what they promise") {
   for (int i = 0; i < 6 * 7 * 5; ++i) values.push_back(std::sin(0.1 * i) * 100);
   const zp::tensor_spec spec{zp::dtype_kind::float64, {6, 7, 5}};
   const auto accurate =
-      codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_accuracy", "tolerance": 1e-3})"));
+      codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_accuracy", "tolerance": 1e-3})"));
   const byte_string back =
       decoded(accurate, encoded(accurate, bytes_of(values), spec), spec).value();
   double worst = 0;
@@ -266,10 +266,10 @@ TEST_CASE("zfp: lossy modes keep what they promise") {
   CHECK(worst <= 1e-3);
   CHECK(worst > 0);
   // Two blocks along each axis: eight of 64 values.
-  const auto rate = codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_rate", "rate": 3.5})"));
+  const auto rate = codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_rate", "rate": 3.5})"));
   CHECK(encoded(rate, bytes_of(values), spec).size() == 8 * 64 * 7 / 2 / 8);
   const auto expert = codec_of<zp::zfp_codec>(
-      json(R"({"mode": "expert", "minbits": 1, "maxbits": 130, "maxprec": 19, "minexp": -2})"));
+      parsed(R"({"mode": "expert", "minbits": 1, "maxbits": 130, "maxprec": 19, "minexp": -2})"));
   CHECK(zp::configuration_of(expert).find("minexp")->to_int64() == -2);
   CHECK(encoded(expert, bytes_of(values), spec).size() <= 8 * 130 / 8 + 8);
   CHECK(decoded(expert, encoded(expert, bytes_of(values), spec), spec));
@@ -291,8 +291,8 @@ TEST_CASE("zfp: expert mode with what the other modes stand for makes the same b
   std::vector<byte_string> all;
   for (const auto& [mode, numbers] : same) {
     CAPTURE(mode);
-    const auto usual = codec_of<zp::zfp_codec>(json(mode));
-    const auto expert = codec_of<zp::zfp_codec>(json(numbers));
+    const auto usual = codec_of<zp::zfp_codec>(parsed(mode));
+    const auto expert = codec_of<zp::zfp_codec>(parsed(numbers));
     const byte_string stored = encoded(usual, bytes_of(values), spec);
     CHECK(encoded(expert, bytes_of(values), spec) == stored);
     CHECK(decoded(expert, stored, spec).value() == decoded(usual, stored, spec).value());
@@ -312,7 +312,7 @@ TEST_CASE("zfp: configurations that make no sense") {
         R"({"mode": "expert", "minbits": 1, "maxbits": 2, "maxprec": 3})",
         R"({"mode": "reversible", "write_header": true})"}) {
     CAPTURE(text);
-    CHECK_FALSE(zp::make_codec<zp::zfp_codec>(json(text)));
+    CHECK_FALSE(zp::make_codec<zp::zfp_codec>(parsed(text)));
   }
   const zp::tensor_spec floats{zp::dtype_kind::float32, {8, 8}};
   for (
@@ -327,7 +327,7 @@ TEST_CASE("zfp: configurations that make no sense") {
        R"({"mode": "expert", "minbits": 1, "maxbits": 99, "maxprec": 9, "minexp": -2147483648})",
        R"({"mode": "expert", "minbits": 4294967295, "maxbits": 4294967295, "maxprec": 9, "minexp": 0})"}) {
     CAPTURE(text);
-    const auto codec = zp::make_codec<zp::zfp_codec>(json(text));
+    const auto codec = zp::make_codec<zp::zfp_codec>(parsed(text));
     REQUIRE(codec);
     CHECK(codec->resolve(floats).failure().code == zp::errc::invalid_argument);
     CHECK(codec->encoded_bound(floats) == UINT64_MAX);
@@ -343,10 +343,10 @@ TEST_CASE("zfp: configurations that make no sense") {
   CHECK(zp::zfp_codec{}.resolve({float32, {1, 1, 1, 1, 2}}).failure().code ==
         zp::errc::unsupported);
   CHECK(zp::zfp_codec{}.resolve({float32, {3, 0}}).failure().code == zp::errc::invalid_argument);
-  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(json(R"({"mode": 6})")));
-  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(json(R"({"rate": null})")));
+  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(parsed(R"({"mode": 6})")));
+  CHECK_FALSE(zp::make_codec<zp::zfpy_codec>(parsed(R"({"rate": null})")));
   CHECK(zp::make_codec<zp::zfpy_codec>(
-      json(R"({"mode": 4, "compression_kwargs": {"tolerance": 0.1}, "tolerance": 0.1})")));
+      parsed(R"({"mode": 4, "compression_kwargs": {"tolerance": 0.1}, "tolerance": 0.1})")));
 }
 
 TEST_CASE("zfp: streams that are cut, longer or damaged are errors, or other numbers") {
@@ -381,11 +381,11 @@ TEST_CASE("zfp: streams that are cut, longer or damaged are errors, or other num
     return refused;
   };
   check(zp::zfp_codec{});
-  check(codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_accuracy", "tolerance": 0.01})")));
-  check(codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_precision", "precision": 12})")));
-  check(codec_of<zp::zfp_codec>(json(R"({"mode": "fixed_rate", "rate": 7})")));
+  check(codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_accuracy", "tolerance": 0.01})")));
+  check(codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_precision", "precision": 12})")));
+  check(codec_of<zp::zfp_codec>(parsed(R"({"mode": "fixed_rate", "rate": 7})")));
   CHECK(check(zp::zfpy_codec{}) > 1000);
-  CHECK(check(codec_of<zp::zfpy_codec>(json(R"({"mode": 3, "precision": 12})"))) > 1000);
+  CHECK(check(codec_of<zp::zfpy_codec>(parsed(R"({"mode": 3, "precision": 12})"))) > 1000);
 }
 
 TEST_CASE("zfpy: a header of other elements, and one that asks for memory") {
@@ -437,8 +437,8 @@ TEST_CASE("zfp: lossless blocks say their precision themselves, whatever \"maxpr
   // So that a block takes 267 bits and not 26. What is stored ends within one, with zeros after it.
   const zp::tensor_spec spec{zp::dtype_kind::float64, {1 << 16}};
   const std::size_t counted = (1 << 14) * 26 / 8 + 16;
-  const auto expert = codec_of<zp::zfp_codec>(
-      json(R"({"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 1, "minexp": -1075})"));
+  const auto expert = codec_of<zp::zfp_codec>(parsed(
+      R"({"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 1, "minexp": -1075})"));
   CHECK(decoded(expert, byte_string(counted, std::byte{0xff}), spec).failure().code ==
         zp::errc::corrupt);
   CHECK(decoded(zp::zfpy_codec{},

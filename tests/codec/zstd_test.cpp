@@ -234,8 +234,8 @@ TEST_CASE("zstd: a frame that needs a dictionary says so") {
 }
 
 TEST_CASE("zstd: configuration") {
-  const auto parse = [](zp::node::object members) {
-    return zp::make_codec<zp::zstd_codec>(zp::node(std::move(members)));
+  const auto parse = [](zp::json::object members) {
+    return zp::make_codec<zp::zstd_codec>(zp::json(std::move(members)));
   };
   const zp::zstd_codec given = parse({{"level", 7}, {"checksum", true}}).value();
   CHECK(given.level == 7);
@@ -280,9 +280,9 @@ TEST_CASE("zstd_decoder: decodes as zstd does, and refuses to encode") {
   const bytes content = text("content");
   const bytes stored = frame(content);
   const auto codec =
-      zp::make_codec<zp::zstd_decoder>(zp::node(zp::node::object{{"level", 7}})).value();
+      zp::make_codec<zp::zstd_decoder>(zp::json(zp::json::object{{"level", 7}})).value();
   CHECK(codec.level == 7);
-  CHECK_FALSE(zp::make_codec<zp::zstd_decoder>(zp::node(zp::node::object{{"level", "7"}})));
+  CHECK_FALSE(zp::make_codec<zp::zstd_decoder>(zp::json(zp::json::object{{"level", "7"}})));
   zp::codec_workspace scratch;
   bytes out(content.size());
   CHECK(codec.decode(stored, out, scratch).value() == content.size());

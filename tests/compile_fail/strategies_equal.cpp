@@ -11,7 +11,7 @@ struct loader {
   static constexpr std::string_view backend = "own";
   static constexpr int version = Version;
   static constexpr zp::strategy_action action = zp::strategy_action::load_common;
-  zp::result<zp::node> load_common(const zp::load_job&) const { return zp::node(); }
+  zp::result<zp::json> load_common(const zp::load_job&) const { return zp::json(); }
 };
 struct other : loader<1> {};
 

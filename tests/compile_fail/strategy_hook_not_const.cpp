@@ -10,7 +10,7 @@ struct loader {
   static constexpr std::string_view backend = "own";
   static constexpr int version = 1;
   static constexpr zp::strategy_action action = zp::strategy_action::load_common;
-  zp::result<zp::node> load_common(const zp::load_job&) const { return zp::node(); }
+  zp::result<zp::json> load_common(const zp::load_job&) const { return zp::json(); }
   zp::result<void> check_backend(std::string_view) const { return {}; }
 #ifdef ZP_OK
   zp::result<void> check_version(int) const { return {}; }

@@ -11,7 +11,7 @@ struct loader {
   static constexpr int version = 1;
   static constexpr zp::strategy_action action = zp::strategy_action::load_common;
 #ifdef ZP_OK
-  zp::result<zp::node> load_common(const zp::load_job&) const { return zp::node(); }
+  zp::result<zp::json> load_common(const zp::load_job&) const { return zp::json(); }
 #endif
 };
 

@@ -42,16 +42,16 @@ zp::context with_all_codecs() {
 
 zp::error misuse(const std::string& what) { return {zp::errc::invalid_argument, "job: " + what}; }
 
-zp::result<std::string> text_of(const zp::node& job, std::string_view member) {
-  const zp::node* found = job.find(member);
+zp::result<std::string> text_of(const zp::json& job, std::string_view member) {
+  const zp::json* found = job.find(member);
   if (found == nullptr || found->if_string() == nullptr) return misuse("no " + std::string(member));
   return *found->if_string();
 }
 
-zp::result<zp::dims> dims_of(const zp::node& list) {
+zp::result<zp::dims> dims_of(const zp::json& list) {
   if (list.if_array() == nullptr) return misuse("a list is missing");
   zp::dims out;
-  for (const zp::node& one : *list.if_array()) {
+  for (const zp::json& one : *list.if_array()) {
     const auto value = one.to_int64();
     if (!value) return misuse("not an integer");
     out.push_back(*value);
@@ -59,10 +59,10 @@ zp::result<zp::dims> dims_of(const zp::node& list) {
   return out;
 }
 
-zp::result<zp::selection> selection_of(const zp::node& job, const zp::dims& shape) {
-  const zp::node* at = job.find("at");
+zp::result<zp::selection> selection_of(const zp::json& job, const zp::dims& shape) {
+  const zp::json* at = job.find("at");
   if (at == nullptr) return zp::selection(zp::box::whole(shape));
-  const zp::node::array* parts = at->if_array();
+  const zp::json::array* parts = at->if_array();
   if (parts == nullptr || parts->size() != 3) return misuse("at");
   ZARRPOINT_TRY(offset, dims_of((*parts)[0]));
   ZARRPOINT_TRY(count, dims_of((*parts)[1]));
@@ -70,18 +70,18 @@ zp::result<zp::selection> selection_of(const zp::node& job, const zp::dims& shap
   return zp::selection(offset, count, step);
 }
 
-zp::node data_of(const zp::tensor& of) {
+zp::json data_of(const zp::tensor& of) {
   if (!of.type().is_variable()) {
     const auto* first = static_cast<const std::byte*>(of.view().data);
     return zp::detail::to_base64(zp::bytes_view(first, of.size() * of.type().size()));
   }
-  zp::node::array out;
+  zp::json::array out;
   for (const std::string& one : of.data<std::string>())
     out.emplace_back(zp::detail::to_base64(zp::as_bytes(one)));
   return out;
 }
 
-zp::result<void> fill(zp::tensor& to, const zp::node* data) {
+zp::result<void> fill(zp::tensor& to, const zp::json* data) {
   if (data == nullptr) return misuse("no data");
   if (!to.type().is_variable()) {
     if (data->if_string() == nullptr) return misuse("data");
@@ -91,7 +91,7 @@ zp::result<void> fill(zp::tensor& to, const zp::node* data) {
     if (!bytes->empty()) std::memcpy(to.mutable_view().data, bytes->data(), bytes->size());
     return {};
   }
-  const zp::node::array* list = data->if_array();
+  const zp::json::array* list = data->if_array();
   const auto elements = to.data<std::string>();
   if (list == nullptr || list->size() != elements.size()) return misuse("size of the data");
   for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -103,16 +103,16 @@ zp::result<void> fill(zp::tensor& to, const zp::node* data) {
   return {};
 }
 
-zp::result<zp::array> open(const zp::node& job) {
+zp::result<zp::array> open(const zp::json& job) {
   ZARRPOINT_TRY(path, text_of(job, "path"));
   ZARRPOINT_TRY(store, zp::file_store::open(path));
   return zp::array::open(store, zp::store_key::root(), with_all_codecs());
 }
 
-zp::result<zp::array> create(const zp::node& job) {
+zp::result<zp::array> create(const zp::json& job) {
   ZARRPOINT_TRY(path, text_of(job, "path"));
-  const zp::node* document = job.find("metadata");
-  const zp::node* format = document == nullptr ? nullptr : document->find("zarr_format");
+  const zp::json* document = job.find("metadata");
+  const zp::json* format = document == nullptr ? nullptr : document->find("zarr_format");
   if (format == nullptr) return misuse("no metadata");
   ZARRPOINT_TRY(metadata, format->to_int64() == 2 ? zp::parse_array_v2(*document)
                                                   : zp::parse_array_v3(*document));
@@ -121,14 +121,14 @@ zp::result<zp::array> create(const zp::node& job) {
   return zp::array::create(store, zp::store_key::root(), std::move(metadata), with_all_codecs());
 }
 
-zp::result<zp::node> described(const zp::array& of) {
-  zp::node::array shape;
+zp::result<zp::json> described(const zp::array& of) {
+  zp::json::array shape;
   for (const zp::index_t extent : of.spec().shape) shape.emplace_back(extent);
-  return zp::node(zp::node::object{{"dtype", zp::node(to_string(of.spec().type))},
-                                   {"shape", zp::node(std::move(shape))}});
+  return zp::json(zp::json::object{{"dtype", zp::json(to_string(of.spec().type))},
+                                   {"shape", zp::json(std::move(shape))}});
 }
 
-zp::result<zp::node> answer(const zp::node& job) {
+zp::result<zp::json> answer(const zp::json& job) {
   ZARRPOINT_TRY(action, text_of(job, "do"));
   if (action == "create") {
     ZARRPOINT_TRY(made, create(job));
@@ -141,20 +141,20 @@ zp::result<zp::node> answer(const zp::node& job) {
     ZARRPOINT_TRY(values, zp::tensor::make({opened.spec().type, part.shape}));
     ZARRPOINT_CHECK(fill(values, job.find("data")));
     ZARRPOINT_CHECK(opened.write(part, values.view()));
-    return zp::node(zp::node::object{});
+    return zp::json(zp::json::object{});
   }
   if (action != "read") return misuse("unknown action " + action);
   ZARRPOINT_TRY(values, opened.read(part));
-  return zp::node(zp::node::object{{"data", data_of(values)}});
+  return zp::json(zp::json::object{{"data", data_of(values)}});
 }
 
-zp::node line_of(const std::string& text) {
+zp::json line_of(const std::string& text) {
   const auto job = zp::parse_json(zp::as_bytes(text));
-  const zp::result<zp::node> said = job ? answer(*job) : zp::result<zp::node>(job.failure());
-  zp::node out = said ? *said : zp::node(zp::node::object{});
+  const zp::result<zp::json> said = job ? answer(*job) : zp::result<zp::json>(job.failure());
+  zp::json out = said ? *said : zp::json(zp::json::object{});
   out.set("ok", said.has_value());
   if (!said) {
-    out.set("code", zp::node(to_string(said.failure().code)));
+    out.set("code", zp::json(to_string(said.failure().code)));
     out.set("message", said.failure().message);
   }
   return out;

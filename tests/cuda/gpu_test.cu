@@ -304,7 +304,7 @@ TEST_CASE("save and load: byte order, transposed views, many small tensors toget
   const auto made = gpu::tensor<std::int32_t>::from_host(values, {200, 300}, space()).value();
   zp::save_options how;
   zp::leaf_rule rule;
-  rule.codecs = {{"bytes", zp::node::object{{"endian", "big"}}}};
+  rule.codecs = {{"bytes", zp::json::object{{"endian", "big"}}}};
   how.rules = {rule};
   const zp::memory_store store;
   REQUIRE(zp::save(store, {{"w", made}}, how));

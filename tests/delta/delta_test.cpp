@@ -70,7 +70,7 @@ struct series {
     REQUIRE(zp::save(base, {{"layers/w", w0}, {"same", same}, {"small", small}, {"old", 1.5}}));
     REQUIRE(zp::save_delta(first, base,
                            {{"layers/w", w1}, {"same", same}, {"small", other}, {"fresh", 7}},
-                           {.attributes = zp::node::object{{"step", 1}}}));
+                           {.attributes = zp::json::object{{"step", 1}}}));
     REQUIRE(zp::save_delta(second, first,
                            {{"layers/w", w2}, {"same", same}, {"small", other}, {"fresh", 7}}));
   }
@@ -400,9 +400,9 @@ TEST_CASE("apply_delta: tensors of the base become those of the delta, or stay")
 TEST_CASE("apply_delta: a delta that does not make what it says is told, once it is too late") {
   const series of;
   const std::string file = of.first + "/zarr.json";
-  zp::node root = zp::parse_json(zp::as_bytes(test::read_file(file)), {}).value();
-  zp::node& own = *root.find("attributes")->find("zarrpoint");
-  zp::node& sums = *own.find("results")->find("layers/w")->find("c.0")->find("crc32c");
+  zp::json root = zp::parse_json(zp::as_bytes(test::read_file(file)), {}).value();
+  zp::json& own = *root.find("attributes")->find("zarrpoint");
+  zp::json& sums = *own.find("results")->find("layers/w")->find("c.0")->find("crc32c");
   std::string wrong = *sums.if_string();
   wrong[0] = wrong[0] == '0' ? '1' : '0';
   sums = wrong;

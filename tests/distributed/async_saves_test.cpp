@@ -388,10 +388,10 @@ namespace {
 /// The commit document of a checkpoint.
 detail::commit_document committed(const std::string& path) {
   const std::string text = test::read_file(fs::path(path) / "zarr.json");
-  const node root = parse_json(as_bytes(text)).value();
-  const node* const attributes = root.find("attributes");
+  const json root = parse_json(as_bytes(text)).value();
+  const json* const attributes = root.find("attributes");
   REQUIRE(attributes != nullptr);
-  const node* const member = attributes->find(detail::commit_document::member_name);
+  const json* const member = attributes->find(detail::commit_document::member_name);
   REQUIRE(member != nullptr);
   return detail::parse_commit_document(*member).value();
 }

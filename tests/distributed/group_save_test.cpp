@@ -268,7 +268,7 @@ TEST_CASE("save: shards that do not fit are refused on all ranks, and nothing is
   }
   SUBCASE("content metadata of a state that is not a map") {
     group_save_options how;
-    how.content_metadata = node::object{{"a", 1}};
+    how.content_metadata = json::object{{"a", 1}};
     names(refused(
               2, [](int) { return state(state::list{1}); }, how),
           "content_metadata can be saved only if the state is a map");

@@ -35,7 +35,7 @@ std::string refusal(const memory_store& store) {
 TEST_CASE("open: what all processes have in common, and what there is of shards") {
   const memory_store store;
   group_save_options how;
-  how.content_metadata = node::object{{"format", 2}};
+  how.content_metadata = json::object{{"format", 2}};
   CHECK(save_by(
             1, store,
             [](int) {
@@ -50,7 +50,7 @@ TEST_CASE("open: what all processes have in common, and what there is of shards"
   CHECK(opened->name == "memory:");
   CHECK(opened->shards->tensors().size() == 1);
   CHECK(opened->shards->objects().size() == 1);
-  CHECK(opened->content_metadata == node(node::object{{"format", 2}}));
+  CHECK(opened->content_metadata == json(json::object{{"format", 2}}));
   CHECK(opened->common.find("step") != nullptr);
   CHECK(opened->common.find("content_metadata") == nullptr);
 }

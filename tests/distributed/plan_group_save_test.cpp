@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ TEST_CASE("group plan: a cell for each shard, a grid for each object, its main r
   const group_save_options options;
   const limits limit;
   const detail::group_planner planner{options, limit};
-  const auto plan = planner.plan(two_halves(), node(node::object{{"a", 1}}));
+  const auto plan = planner.plan(two_halves(), json(json::object{{"a", 1}}));
   REQUIRE(plan);
   CHECK(plan->plan.cells.size() == 2);
   CHECK(plan->plan.cells.back().writer == 1);
@@ -49,7 +49,7 @@ TEST_CASE("group plan: a common state that differs is a warning, one that is dam
   const limits limit;
   const detail::group_planner planner{options, limit};
   detail::described_states states = two_halves();
-  const auto common = to_node(state{{"a", 1}, {"b", 2}}).value();
+  const auto common = to_json(state{{"a", 1}, {"b", 2}}).value();
   const auto text = as_bytes(std::string_view(R"({"a":1,"b":3})"));
   states.commons[1].assign(text.begin(), text.end());
   const auto plan = planner.plan(states, common);
@@ -72,11 +72,11 @@ TEST_CASE("group plan: an object that has two main replicas is refused by name, 
       detail::described_states states = two_halves();
       states.objects.push_back({1, {"p", {2}, {0}}, true});
       states.objects.push_back({0, {"p", {2}, {1}}, true});
-      REQUIRE(planner.plan(states, node()));
+      REQUIRE(planner.plan(states, json()));
       states.objects.push_back({other, {"p", {2}, {0}}, false});
-      REQUIRE(planner.plan(states, node()));
+      REQUIRE(planner.plan(states, json()));
       states.objects.push_back({other, {"p", {2}, {0}}, true});
-      const auto refused = planner.plan(states, node());
+      const auto refused = planner.plan(states, json());
       REQUIRE_FALSE(refused);
       CHECK(refused.failure().code == errc::invalid_argument);
       CHECK(refused.failure().message.find("p/shard_0_2") != std::string::npos);
@@ -95,14 +95,14 @@ TEST_CASE("group plan: names that cannot stand side by side, and shards that ove
   const detail::group_planner planner{options, limit};
   detail::described_states states = two_halves();
   states.objects.push_back({0, {"w/o", {1}, {0}}, true});
-  CHECK(planner.plan(states, node()).failure().code == errc::invalid_argument);
+  CHECK(planner.plan(states, json()).failure().code == errc::invalid_argument);
   states = two_halves();
   CHECK(states.shards.add(1, half(0)));
-  CHECK(planner.plan(states, node()).failure().code == errc::invalid_argument);
+  CHECK(planner.plan(states, json()).failure().code == errc::invalid_argument);
   options.validate = false;
-  CHECK(planner.plan(states, node()).failure().code == errc::invalid_argument);
+  CHECK(planner.plan(states, json()).failure().code == errc::invalid_argument);
   options.fully_parallel = true;  // one of the two is stored
-  CHECK(planner.plan(states, node()));
+  CHECK(planner.plan(states, json()));
 }
 
 }  // namespace plan_group_save_test

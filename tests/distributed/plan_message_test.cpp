@@ -30,7 +30,7 @@ std::vector<message> two_parts() {
   const group_save_options options;
   const limits limit;
   const detail::group_planner planner{options, limit};
-  const auto plan = planner.plan(states, node()).value();
+  const auto plan = planner.plan(states, json()).value();
   std::vector<planned_array> arrays;
   for (const planned_tensor& tensor : plan.plan.tensors) {
     const auto layout = detail::plan_layout(tensor.key, {tensor.type, tensor.grid.shape},

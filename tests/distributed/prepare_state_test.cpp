@@ -25,7 +25,7 @@ state mixed_state() {
 
 TEST_CASE("prepare: a state is taken apart and left as it was") {
   const state mine = mixed_state();
-  const auto prepared = detail::prepare_to_save(mine, node(node::object{{"v", 1}}));
+  const auto prepared = detail::prepare_to_save(mine, json(json::object{{"v", 1}}));
   REQUIRE(prepared);
   REQUIRE(prepared->tensors.size() == 1);
   CHECK(prepared->tensors.front().key() == "w");
@@ -39,7 +39,7 @@ TEST_CASE("prepare: a state is taken apart and left as it was") {
 }
 
 TEST_CASE("prepare: descriptions come back, and damaged ones are refused") {
-  const auto prepared = detail::prepare_to_save(mixed_state(), node()).value();
+  const auto prepared = detail::prepare_to_save(mixed_state(), json()).value();
   const message common{std::byte{'{'}, std::byte{'}'}};
   const message one = detail::describe_state(prepared, common).value();
   const std::vector<message> two{one, one};

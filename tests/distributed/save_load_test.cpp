@@ -226,8 +226,8 @@ TEST_CASE("SER-4: what may differ by design is left out of the comparison, and s
     return warnings;
   };
   CHECK(save_with({}).size() == world - 1);
-  const group_save_options how{.compared_common = [](node common) {
-    std::erase_if(*common.if_object(), [](const node::member& m) { return m.key == "seed"; });
+  const group_save_options how{.compared_common = [](json common) {
+    std::erase_if(*common.if_object(), [](const json::member& m) { return m.key == "seed"; });
     return common;
   }};
   CHECK(save_with(how).empty());
@@ -524,9 +524,9 @@ TEST_CASE("SER-12: ranks that have nothing sharded save and load too") {
 }
 
 TEST_CASE("SER-13, SER-14: content metadata come back, empty ones are not absent ones") {
-  const node nested = node::object{
-      {"a", 3}, {"nested", node::object{{"list", node::array{1, 2.5, node()}}, {"none", node()}}}};
-  for (const node& content : {node(node::object{{"a", 3}}), nested, node(node::object{})}) {
+  const json nested = json::object{
+      {"a", 3}, {"nested", json::object{{"list", json::array{1, 2.5, json()}}, {"none", json()}}}};
+  for (const json& content : {json(json::object{{"a", 3}}), nested, json(json::object{})}) {
     const memory_store store;
     group_save_options how;
     how.content_metadata = content;

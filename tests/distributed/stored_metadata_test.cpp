@@ -55,7 +55,7 @@ state sample(int rank) {
   return out;
 }
 
-memory_store saved_sample(const node& content = {}) {
+memory_store saved_sample(const json& content = {}) {
   const memory_store out;
   group_save_options how;
   how.content_metadata = content;
@@ -163,16 +163,16 @@ TEST_CASE("STR-4: plain tensors, whole on every rank, whatever is common beside 
 }
 
 TEST_CASE("SER-13, SER-14: content metadata, to the last number; none is not an empty one") {
-  const node documents[] = {
-      node(node::object{}),
-      node(node::object{{"a", node::object{}}, {"b", node::array{}}, {"c", node()}}),
-      node(node::object{{"big", node(std::uint64_t{18446744073709551615U})},
+  const json documents[] = {
+      json(json::object{}),
+      json(json::object{{"a", json::object{}}, {"b", json::array{}}, {"c", json()}}),
+      json(json::object{{"big", json(std::uint64_t{18446744073709551615U})},
                         {"real", 0.1},
-                        {"small", node(std::int64_t{INT64_MIN})},
+                        {"small", json(std::int64_t{INT64_MIN})},
                         {"text", "\xc3\xa9 \"quoted\" /~"}})};
-  for (const node& document : documents) {
+  for (const json& document : documents) {
     const memory_store store = saved_sample(document);
-    const node found = load_content_metadata(store).value();
+    const json found = load_content_metadata(store).value();
     CHECK(found == document);
     CHECK_FALSE(found.is_null());
     // It is not part of what is common.
@@ -273,11 +273,11 @@ TEST_CASE("stored_metadata: a format with more objects than memory, and without 
 
 TEST_CASE("SER-11: a prefix is a text; what is common stays, all else may go") {
   const auto left = [](std::string_view prefix) {
-    const memory_store store = saved_sample(node::object{{"kept", true}});
+    const memory_store store = saved_sample(json::object{{"kept", true}});
     const auto removed = remove_sharded_tensors(store, prefix).value();
     CHECK(wrong_in_store(store).empty());
     CHECK(load_common_state(store)->get<int>("a.w").value() == 3);
-    CHECK(load_content_metadata(store).value() == node(node::object{{"kept", true}}));
+    CHECK(load_content_metadata(store).value() == json(json::object{{"kept", true}}));
     for (const std::string& key : removed) {
       CHECK(key.starts_with(prefix));
       CHECK(store.list(store_key::parse(key).value()).value().empty());

@@ -18,7 +18,7 @@ struct common_of {
   static constexpr std::string_view backend = "none";
   static constexpr int version = Version;
   static constexpr strategy_action action = strategy_action::save_common;
-  result<std::vector<leaf_record>> save_common(const save_job&, const node&) const {
+  result<std::vector<leaf_record>> save_common(const save_job&, const json&) const {
     std::vector<leaf_record> out(1);
     out[0].name = "version " + std::to_string(Version);
     return out;
@@ -32,7 +32,7 @@ struct loads {
   static constexpr std::string_view backend = "none";
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::load_common;
-  result<node> load_common(const load_job&) const { return node(7); }
+  result<json> load_common(const load_job&) const { return json(7); }
 };
 static_assert(common_saver<common_of<1>> && !common_loader<common_of<1>>);
 static_assert(common_loader<loads> && !sharded_loader<loads>);

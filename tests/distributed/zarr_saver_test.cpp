@@ -83,8 +83,8 @@ TEST_CASE("zarr saver: uneven shards, cast as they are written, are read by any 
 
 TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   const memory_store store;
-  const node unit = node::object{{"unit", "m"}};
-  const node layer = node::object{{"layer", 0}};
+  const json unit = json::object{{"unit", "m"}};
+  const json layer = json::object{{"layer", 0}};
   const auto tree = [](int rank) {
     shard_metadata one{.key = "layers/0/w",
                        .type = dtype_kind::float32,
@@ -99,7 +99,7 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   };
   group_save_options how;
   how.storage.attributes_of = {
-      {"layers/0/w", unit}, {"layers/0", layer}, {"objects", unit}, {"v", node::object{}}};
+      {"layers/0/w", unit}, {"layers/0", layer}, {"objects", unit}, {"v", json::object{}}};
   CHECK(save_by(2, store, tree, how) == "done");
   const auto opened = checkpoint::open(store).value();
   CHECK(opened.attributes("layers/0/w").value() == unit);
@@ -120,7 +120,7 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   CHECK(remove_sharded_tensors(store, "layers").value().size() == 1);
   CHECK_FALSE(checkpoint::open(store).value().attributes("layers/0"));
 
-  const auto refused = [&](node::object of) {
+  const auto refused = [&](json::object of) {
     how.storage.attributes_of = std::move(of);
     return save_by(2, store, tree, how);
   };
@@ -130,7 +130,7 @@ TEST_CASE("zarr saver: attributes of tensors and groups, by name") {
   CHECK(refused({{"v", unit}, {"layers", layer}, {"v", unit}})
             .find("attributes_of \"v\": the name is given twice") != std::string::npos);
   CHECK(refused({{"v", 3}}).find("must be an object") != std::string::npos);
-  CHECK(refused({{"layers", node::object{{"zarrpoint", 1}}}}).find("reserved") !=
+  CHECK(refused({{"layers", json::object{{"zarrpoint", 1}}}}).find("reserved") !=
         std::string::npos);
 }
 

@@ -35,8 +35,8 @@ void seal(const zp::memory_store& store) {
   if (!text || !*text) return;
   auto root = zp::parse_json(**text, {.max_bytes = std::size_t{1} << 20});
   if (!root) return;
-  zp::node* attributes = root->find("attributes");
-  zp::node* commit = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
+  zp::json* attributes = root->find("attributes");
+  zp::json* commit = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
   if (commit == nullptr || commit->if_object() == nullptr) return;
   std::erase_if(*commit->if_object(), [](const auto& member) { return member.key == "crc32c"; });
   std::string right = zp::detail::commit_seal(*commit);

@@ -20,22 +20,22 @@ namespace {
 
 using namespace fuzz;
 
-zp::codec_spec bytes(const char* order) { return {"bytes", zp::node::object{{"endian", order}}}; }
+zp::codec_spec bytes(const char* order) { return {"bytes", zp::json::object{{"endian", order}}}; }
 
 zp::codec_spec blosc(const char* compressor, const char* shuffle) {
-  return {"blosc", zp::node::object{{"cname", compressor}, {"clevel", 1}, {"shuffle", shuffle}}};
+  return {"blosc", zp::json::object{{"cname", compressor}, {"clevel", 1}, {"shuffle", shuffle}}};
 }
 
 /// Small dictionaries: encoders must fit into the budget, too.
 zp::codec_spec lzma(int format) {
-  if (format < 3) return {"numcodecs.lzma", zp::node::object{{"format", format}, {"preset", 0}}};
-  const zp::node::array filters{zp::node::object{{"id", 3}, {"dist", 4}},
-                                zp::node::object{{"id", 0x21}, {"preset", 0}}};
-  return {"numcodecs.lzma", zp::node::object{{"format", 3}, {"filters", filters}}};
+  if (format < 3) return {"numcodecs.lzma", zp::json::object{{"format", format}, {"preset", 0}}};
+  const zp::json::array filters{zp::json::object{{"id", 3}, {"dist", 4}},
+                                zp::json::object{{"id", 0x21}, {"preset", 0}}};
+  return {"numcodecs.lzma", zp::json::object{{"format", 3}, {"filters", filters}}};
 }
 
 std::vector<std::vector<zp::codec_spec>> number_chains() {
-  const zp::codec_spec transpose{"transpose", zp::node::object{{"order", zp::node::array{1, 0}}}};
+  const zp::codec_spec transpose{"transpose", zp::json::object{{"order", zp::json::array{1, 0}}}};
   return {{bytes("little")},
           {bytes("big")},
           {bytes("little"), {"zstd"}},
@@ -51,8 +51,8 @@ std::vector<std::vector<zp::codec_spec>> number_chains() {
           {bytes("little"), blosc("lz4", "bitshuffle")},
           {bytes("little"), blosc("zlib", "noshuffle")},
           {bytes("little"), {"numcodecs.crc32"}},
-          {bytes("little"), {"numcodecs.adler32", zp::node::object{{"location", "end"}}}},
-          {bytes("little"), {"numcodecs.crc32c", zp::node::object{{"location", "start"}}}},
+          {bytes("little"), {"numcodecs.adler32", zp::json::object{{"location", "end"}}}},
+          {bytes("little"), {"numcodecs.crc32c", zp::json::object{{"location", "start"}}}},
           {bytes("little"), {"numcodecs.fletcher32"}, {"numcodecs.jenkins_lookup3"}},
           {bytes("little"), {"numcodecs.shuffle"}},
           {bytes("little"), {"numcodecs.base64"}},
@@ -73,19 +73,19 @@ std::vector<std::vector<zp::codec_spec>> text_chains() {
           {{"numcodecs.msgpack2"}},
           {{"numcodecs.json2"}, {"numcodecs.lz4"}},
           {{"numcodecs.categorize",
-            zp::node::object{{"labels", zp::node::array{"a", "bc", "\xc3\xa9"}}}}}};
+            zp::json::object{{"labels", zp::json::array{"a", "bc", "\xc3\xa9"}}}}}};
 }
 std::vector<std::vector<zp::codec_spec>> byte_string_chains() {
   return {{{"vlen-bytes"}},
           {{"vlen-bytes"}, {"numcodecs.bz2"}},
-          {{"numcodecs.vlen-array", zp::node::object{{"dtype", "<i4"}}}}};
+          {{"numcodecs.vlen-array", zp::json::object{{"dtype", "<i4"}}}}};
 }
 
 /// Codecs that change values, which may not come back, or refuse them.
 std::vector<std::vector<zp::codec_spec>> changing_chains() {
-  using node = zp::node;
-  using object = zp::node::object;
-  const node identity{node::array{node::array{0, 1}, node::array{"NaN", 2}}};
+  using json = zp::json;
+  using object = zp::json::object;
+  const json identity{json::array{json::array{0, 1}, json::array{"NaN", 2}}};
   return {
       {{"numcodecs.delta"}, bytes("little")},
       {{"numcodecs.delta", object{{"dtype", "<i2"}, {"astype", "<f8"}}}, bytes("little")},
@@ -105,7 +105,7 @@ std::vector<std::vector<zp::codec_spec>> changing_chains() {
        bytes("little")},
       {{"numcodecs.packbits"}, bytes("little")},
       {{"bitround", object{{"keepbits", 5}}}, bytes("little")},
-      {{"reshape", object{{"shape", node::array{-1}}}}, {"numcodecs.delta"}, bytes("little")},
+      {{"reshape", object{{"shape", json::array{-1}}}}, {"numcodecs.delta"}, bytes("little")},
       {{"scale_offset", object{{"offset", 1}, {"scale", 2}}}, bytes("little")},
       {{"cast_value", object{{"data_type", "float64"}, {"out_of_range", "clamp"}}},
        bytes("little")},

@@ -58,7 +58,7 @@ struct sample {
   zp::memory_store all;
 };
 
-void seal(zp::node& of) {
+void seal(zp::json& of) {
   if (of.if_object() == nullptr) return;
   std::erase_if(*of.if_object(), [](const auto& member) { return member.key == "crc32c"; });
   std::string right = zp::detail::commit_seal(of);
@@ -67,10 +67,10 @@ void seal(zp::node& of) {
 
 std::vector<std::byte> sealed(const std::vector<std::byte>& text) {
   auto root = zp::parse_json(text, {.max_bytes = std::size_t{1} << 20});
-  zp::node* const attributes = root ? root->find("attributes") : nullptr;
-  zp::node* const own = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
+  zp::json* const attributes = root ? root->find("attributes") : nullptr;
+  zp::json* const own = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
   if (own == nullptr) return text;
-  if (zp::node* const commit = own->find("commit")) seal(*commit);
+  if (zp::json* const commit = own->find("commit")) seal(*commit);
   seal(*own);
   const std::string right = zp::dump_json(*root, zp::json_style::compact);
   const zp::bytes_view bytes = zp::as_bytes(right);

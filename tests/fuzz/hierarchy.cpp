@@ -16,9 +16,9 @@ namespace {
 
 using namespace fuzz;
 
-zp::node sealed(zp::node root) {
-  zp::node* attributes = root.find("attributes");
-  zp::node* commit = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
+zp::json sealed(zp::json root) {
+  zp::json* attributes = root.find("attributes");
+  zp::json* commit = attributes != nullptr ? attributes->find("zarrpoint") : nullptr;
   if (commit == nullptr || commit->if_object() == nullptr) return root;
   std::erase_if(*commit->if_object(), [](const auto& member) { return member.key == "crc32c"; });
   std::string seal = zp::detail::commit_seal(*commit);

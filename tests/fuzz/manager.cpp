@@ -79,7 +79,7 @@ const objects& whole_run() {
   return made;
 }
 
-void seal(zp::node& of) {
+void seal(zp::json& of) {
   if (of.if_object() == nullptr) return;
   std::erase_if(*of.if_object(), [](const auto& member) { return member.key == "crc32c"; });
   std::string right = zp::detail::commit_seal(of);
@@ -90,19 +90,19 @@ void seal(zp::node& of) {
 std::vector<std::byte> sealed(const std::vector<std::byte>& text) {
   auto root = zp::parse_json(text, {.max_bytes = std::size_t{1} << 20});
   if (!root || root->if_object() == nullptr) return text;
-  zp::node* const attributes = root->find("attributes");
+  zp::json* const attributes = root->find("attributes");
   if (root->find("items") != nullptr) {
     seal(*root);
   } else if (attributes != nullptr && attributes->if_object() != nullptr) {
-    zp::node others = *attributes;
-    zp::node own = zp::detail::take_member(others, "zarrpoint");
+    zp::json others = *attributes;
+    zp::json own = zp::detail::take_member(others, "zarrpoint");
     std::erase_if(*others.if_object(), [](const auto& one) { return one.key == "zarrpoint"; });
     if (own.if_object() == nullptr) return text;
-    const auto seal_attributes = [&](zp::node& of) {
+    const auto seal_attributes = [&](zp::json& of) {
       std::string right = zp::detail::commit_seal(others);
       if (of.if_object() != nullptr) of.set("attributes_crc32c", std::move(right));
     };
-    if (zp::node* const commit = own.find("commit")) {  // of a delta
+    if (zp::json* const commit = own.find("commit")) {  // of a delta
       seal_attributes(*commit);
       seal(*commit);
     } else {
@@ -205,7 +205,7 @@ void mark(input in) {
   if (parsed) {
     const auto read = zp::detail::parse_step_mark(*parsed);
     if (read) {
-      const auto again = zp::detail::parse_step_mark(to_node(*read));
+      const auto again = zp::detail::parse_step_mark(to_json(*read));
       require(again && again->step == read->step && again->saved_at == read->saved_at &&
                   again->items == read->items &&
                   (read->items.empty() || again->files == read->files),

@@ -16,7 +16,7 @@ namespace {
 
 using namespace fuzz;
 
-zp::node reparsed(const zp::node& document) {
+zp::json reparsed(const zp::json& document) {
   const auto again =
       zp::parse_json(zp::as_bytes(zp::dump_json(document)), {.max_bytes = std::size_t{64} << 20});
   require(again.has_value(), "what was written is parsed");
@@ -25,7 +25,7 @@ zp::node reparsed(const zp::node& document) {
 
 /// `parse` reads what `write` made of what it had read. Compared as text, since NaN is not itself.
 template <class Parse, class Write>
-void round_trip(const zp::node& document, const Parse& parse, const Write& write) {
+void round_trip(const zp::json& document, const Parse& parse, const Write& write) {
   const auto first = parse(document);
   if (!first) return;
   const auto written = write(*first);
@@ -57,13 +57,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (parsed) static_cast<void>(zp::array_layout::resolve(*parsed, how.codecs, how.limit));
   }
   round_trip(
-      *document, [](const zp::node& one) { return zp::parse_array_v3(one); },
+      *document, [](const zp::json& one) { return zp::parse_array_v3(one); },
       [](const zp::array_metadata& one) { return zp::to_v3(one); });
   round_trip(
-      *document, [](const zp::node& one) { return zp::parse_group_v3(one); },
+      *document, [](const zp::json& one) { return zp::parse_group_v3(one); },
       [](const zp::group_metadata& one) { return zp::to_v3(one); });
   round_trip(
-      *document, [](const zp::node& one) { return zp::parse_array_v2(one); },
+      *document, [](const zp::json& one) { return zp::parse_array_v2(one); },
       [](const zp::array_metadata& one) {
         return zp::to_v2(one).transform([](zp::v2_documents all) { return all.document; });
       });

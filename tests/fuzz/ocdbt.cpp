@@ -38,7 +38,7 @@ void check_node(const zp::detail::ocdbt_node& node) {
     last = node.key(entry);
     require(node.lower_bound(last) == i, "a key is found");
     require(entry.shared <= entry.key_size, "what is left out is part of the key");
-    if (entry.file == zp::detail::ocdbt_node::in_node) {
+    if (entry.file == zp::detail::ocdbt_node::in_json) {
       require(node.height == 0 && entry.offset + entry.length <= node.body.size(),
               "a value lies in the node");
     } else {

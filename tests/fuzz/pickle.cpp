@@ -24,13 +24,13 @@ namespace pt = zp::torch;
 void check_value(const pt::pickle_value& value) {
   const auto bytes = pt::to_bytes(value);
   require(!bytes || bytes->size() <= 1 << 20, "bytes are no larger than the pickle");
-  const auto made = pt::to_node(value, {.max_depth = 90, .max_values = 10000});
+  const auto made = pt::to_json(value, {.max_depth = 90, .max_values = 10000});
   if (!made) return;
   const auto written = pt::write_pickle(*made);
   require(written.has_value(), "what was read can be written");
   const auto again = pt::read_pickle(zp::as_bytes(*written));
   require(again.has_value(), "what was written can be read");
-  const auto second = pt::to_node(*again, {.max_depth = 90, .max_values = 10000});
+  const auto second = pt::to_json(*again, {.max_depth = 90, .max_values = 10000});
   // Compared as they are written: a NaN is not a number that equals itself.
   require(second && *pt::write_pickle(*second) == *written, "it is the same");
 }

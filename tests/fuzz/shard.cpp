@@ -23,7 +23,7 @@ zp::array_metadata metadata_of(std::uint8_t flags, zp::index_t inner) {
   out.fill = zp::fill_value::zero(out.type);
   zp::sharding_config config;
   config.chunk_shape = {4};
-  config.codecs = {{"bytes", zp::node::object{{"endian", "little"}}}};
+  config.codecs = {{"bytes", zp::json::object{{"endian", "little"}}}};
   if ((flags & 1) != 0) config.codecs.push_back({"zstd"});
   if ((flags & 2) != 0) config.codecs.push_back({"crc32c"});
   config.location = (flags & 4) != 0 ? zp::index_location::start : zp::index_location::end;

@@ -548,7 +548,7 @@ TEST_CASE("dcp_save: a receipt that is cut off, or tells of other items, is refu
   std::vector<dcp::detail::item_to_write> items;
   const auto layout = archive_layout::of_tensor({dtype_kind::int8, {4}}).value();
   items.push_back(
-      {archive_layout::of_value(torch::value(node(3))).value(), dcp::detail::no_source, {}, "v"});
+      {archive_layout::of_value(torch::value(json(3))).value(), dcp::detail::no_source, {}, "v"});
   items.push_back({layout, 0, box::whole({4}), {}, box{{4}, {4}}});
   const message told =
       dcp::detail::write_items(store, {1, sources, items, 1, 1}, context{}).value();

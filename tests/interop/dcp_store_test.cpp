@@ -92,14 +92,14 @@ bool are_places(const checkpoint& from, std::string_view name, const box& part) 
 }
 
 TEST_CASE("dcp: every tensor of what PyTorch and Megatron-Core wrote has what was saved") {
-  const node index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
+  const json index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
   int arrays = 0;
-  for (const node& one : *index.find("cases")->if_array()) {
+  for (const json& one : *index.find("cases")->if_array()) {
     const std::string name = *one.find("case")->if_string();
     const std::string expected = test::read_file(golden + name + ".bin");
     const auto from = opened(golden + name);
     REQUIRE(from);
-    for (const node& leaf : *one.find("leaves")->if_array()) {
+    for (const json& leaf : *one.find("leaves")->if_array()) {
       const std::string leaf_name = *leaf.find("name")->if_string();
       INFO(name, ": ", leaf_name);
       const auto loaded = from->load<tensor>(leaf_name);
@@ -139,10 +139,10 @@ TEST_CASE("dcp: values that are not tensors") {
 }
 
 TEST_CASE("dcp: values at their paths in a document") {
-  node document;
+  json document;
   std::size_t gaps = 10;
   const auto put = [&](std::vector<dcp::path_step> path, int value) {
-    return dcp::detail::put_at(document, path, node(value), gaps);
+    return dcp::detail::put_at(document, path, json(value), gaps);
   };
   CHECK(put({{"a", false}, {"3", true}}, 5));
   CHECK(put({{"a", false}, {"1", true}, {"b", false}}, 6));
@@ -163,11 +163,11 @@ TEST_CASE("dcp: what torch.save holds as an array") {
   const auto text = [&](const torch::value& what, const char* name = "x") {
     return dump_json(made(what, name).document);
   };
-  CHECK(text(node(true)).find(R"("bool")") != std::string::npos);
-  CHECK(text(node(UINT64_MAX)).find(R"("uint64")") != std::string::npos);
-  CHECK(text(node()).find("application/json") != std::string::npos);
-  CHECK(text(node("text")).find("application/json") == std::string::npos);
-  const node list(node::array{node(5)});
+  CHECK(text(json(true)).find(R"("bool")") != std::string::npos);
+  CHECK(text(json(UINT64_MAX)).find(R"("uint64")") != std::string::npos);
+  CHECK(text(json()).find("application/json") != std::string::npos);
+  CHECK(text(json("text")).find("application/json") == std::string::npos);
+  const json list(json::array{json(5)});
   CHECK(text(list).find(R"("string")") != std::string::npos);
   CHECK(text(list, "k/shard_0_1").find(R"("int64")") != std::string::npos);
   tensor three = tensor::make({dtype(dtype_kind::int16), {3, 0}}).value();
@@ -587,9 +587,9 @@ TEST_CASE("dcp: a class or a dtype that is not known refuses itself and nothing 
     CHECK(from.load<tensor>("q").failure().code == errc::unsupported);
     REQUIRE(store.metadata().unknown.size() == 1);
     CHECK(store.metadata().unknown[0].type == type);
-    const node document = parse_json(as_bytes(test::dcp_bytes(store, "q/zarr.json"))).value();
-    CHECK(*document.find("data_type") == node(type));
-    CHECK(*document.find("attributes")->find("unread") == node(reason));
+    const json document = parse_json(as_bytes(test::dcp_bytes(store, "q/zarr.json"))).value();
+    CHECK(*document.find("data_type") == json(type));
+    CHECK(*document.find("attributes")->find("unread") == json(reason));
     CHECK(test::dcp_bytes(store, "q/c/0") == item.substr(64));
     CHECK(store.open(key("q/c/1")).value() == nullptr);
   }
@@ -611,8 +611,8 @@ TEST_CASE("dcp: names that are not valid keys are shown in another way") {
   REQUIRE(from.names().size() == names.size());
   for (const std::string& shown : from.names()) {
     CHECK(are_places(from, shown, box::whole(shape)));
-    const node attributes = from.attributes(shown).value();
-    const node* const original = attributes.find("original_name");
+    const json attributes = from.attributes(shown).value();
+    const json* const original = attributes.find("original_name");
     found.insert(original == nullptr ? shown : *original->if_string());
   }
   CHECK(found == std::set<std::string>(names.begin(), names.end()));
@@ -645,7 +645,7 @@ TEST_CASE("dcp: metadata that disagree with the archives") {
   const std::string other = test::dcp_item({4, 5}, box::whole({4, 5}));
   CHECK(refuses(load({{0, 0}, shape, "f", 0, other.size()}, other), "float32[4, 5]"));
   const memory_store text;
-  torch::save(text, key("f"), torch::value(node("no tensor"))).value();
+  torch::save(text, key("f"), torch::value(json("no tensor"))).value();
   const std::string words = test::dcp_bytes(text, "f");
   CHECK(refuses(load({{0, 0}, shape, "f", 0, words.size()}, words), "holds no tensor"));
 }

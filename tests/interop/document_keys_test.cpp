@@ -64,8 +64,8 @@ TEST_CASE("document_keys: the budget ends, to the byte") {
 }
 
 TEST_CASE("document_keys: words of a document are told from dicts that look like one") {
-  const auto is_word = [](node::object members) {
-    return torch::detail::is_document_word(node(std::move(members)));
+  const auto is_word = [](json::object members) {
+    return torch::detail::is_document_word(json(std::move(members)));
   };
   CHECK(is_word({{"$", "hole"}}));
   CHECK(is_word({{"$", "float64"}, {"bits", "0123456789abcdef"}}));

@@ -26,7 +26,7 @@ using namespace zarrpoint;
 
 namespace {
 
-node parsed(std::string_view text) { return parse_json(as_bytes(text)).value(); }
+json parsed(std::string_view text) { return parse_json(as_bytes(text)).value(); }
 
 torch::value made(std::string_view text) {
   return torch::detail::document_value(parsed(text)).value();
@@ -56,15 +56,15 @@ TEST_CASE("document_value: words are the values that they stand for, however dee
                                 R"("more":[1,[{"$":"text","base64":""},2]]})");
   const auto& raw = std::get<torch::value::bytes>(member(all, "raw").content());
   CHECK(raw == torch::value::bytes{std::byte{255}, std::byte{0}});
-  const node& list = std::get<node>(member(all, "deep").content());
+  const json& list = std::get<json>(member(all, "deep").content());
   REQUIRE(list.if_array()->size() == 2);
-  const node& number = *list.if_array()->front().if_array()->front().find("x");
+  const json& number = *list.if_array()->front().if_array()->front().find("x");
   CHECK(std::bit_cast<std::uint64_t>(*number.if_double()) == 0x7ff8000000000001);
   const auto& more = std::get<torch::value::list>(member(all, "more").content());
   REQUIRE(more.size() == 2);
-  CHECK(std::get<node>(more[0].content()) == node(1));
+  CHECK(std::get<json>(more[0].content()) == json(1));
   CHECK(std::get<torch::value::list>(more[1].content()).size() == 2);
-  CHECK(std::get<node>(member(all, "plain").content()) == parsed(R"([1,{"a":null}])"));
+  CHECK(std::get<json>(member(all, "plain").content()) == parsed(R"([1,{"a":null}])"));
 }
 
 TEST_CASE("document_value: what has no word is the node that it was") {
@@ -73,14 +73,14 @@ TEST_CASE("document_value: what has no word is the node that it was") {
         R"({"$":"text","base64":"?"})", R"({"$":5})", R"({"$":"tensor"})", R"({"$$$x":1})"}) {
     CAPTURE(text);
     const torch::value value = made(text);
-    REQUIRE(std::holds_alternative<node>(value.content()));
-    CHECK(std::get<node>(value.content()) == parsed(text));
+    REQUIRE(std::holds_alternative<json>(value.content()));
+    CHECK(std::get<json>(value.content()) == parsed(text));
   }
 }
 
 TEST_CASE("document_value: keys lose the $ that a document gives them, and get it again") {
   const torch::value value = made(R"({"$$a":1,"b":{"$$c":2},"$$$d":3})");
-  CHECK(std::get<node>(value.content()) == parsed(R"({"$a":1,"b":{"$c":2},"$$$d":3})"));
+  CHECK(std::get<json>(value.content()) == parsed(R"({"$a":1,"b":{"$c":2},"$$$d":3})"));
   for (const char* text :
        {R"({"$$a":1,"b":{"$$c":2}})", R"({"$$$a":1,"$$a":2})", R"({"$$":"hole"})",
         R"({"$$":"text","base64":"/w=="})", R"({"$$":"text","base64":"?"})",

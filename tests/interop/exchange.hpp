@@ -4,7 +4,7 @@
 
 // What writer.cpp and reader.cpp share: the form of the folders that run.py describes.
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -34,9 +34,9 @@ inline std::string content(const zarrpoint::tensor& of) {
     const zarrpoint::host_view view = of.view();
     return {reinterpret_cast<const char*>(view.data), of.size() * of.type().size()};
   }
-  zarrpoint::node::array texts;
+  zarrpoint::json::array texts;
   for (const std::string& text : of.data<std::string>()) texts.emplace_back(text);
-  return zarrpoint::dump_json(zarrpoint::node(std::move(texts)), zarrpoint::json_style::compact);
+  return zarrpoint::dump_json(zarrpoint::json(std::move(texts)), zarrpoint::json_style::compact);
 }
 
 inline bool same(const zarrpoint::tensor& loaded, const std::string& expected_path) {

@@ -69,7 +69,7 @@ TEST_CASE("gguf header: values of every type") {
   CHECK(read_back.alignment == 32);
   CHECK(read_back.tensors.empty());
   REQUIRE(read_back.metadata.size() == 15);
-  const std::vector<node> expected{200,
+  const std::vector<json> expected{200,
                                    -3,
                                    65000,
                                    -300,
@@ -81,8 +81,8 @@ TEST_CASE("gguf header: values of every type") {
                                    ~std::uint64_t{0},
                                    INT64_MIN,
                                    -INFINITY,
-                                   node::array{"x", ""},
-                                   node::array{node::array{-7}, node::array{}}};
+                                   json::array{"x", ""},
+                                   json::array{json::array{-7}, json::array{}}};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CAPTURE(read_back.metadata[i].key);
     CHECK(read_back.metadata[i].value == expected[i]);
@@ -90,7 +90,7 @@ TEST_CASE("gguf header: values of every type") {
   CHECK(read_back.metadata[12].type == gguf::value_type::array);
   CHECK(read_back.metadata[12].element_type == gguf::value_type::string);
   REQUIRE(read_back.find("o") != nullptr);
-  CHECK(*read_back.find("o")->find("base64") == node("/w=="));
+  CHECK(*read_back.find("o")->find("base64") == json("/w=="));
   CHECK(read_back.find("p") == nullptr);
 }
 
@@ -202,12 +202,12 @@ TEST_CASE("gguf header: cut anywhere, or with any byte changed, it is refused or
 }
 
 TEST_CASE("gguf header: the element types that the package gguf lists") {
-  const node list =
+  const json list =
       parse_json(zarrpoint_test::read_file(std::string(ZARRPOINT_TEST_GOLDEN) + "/gguf/types.json"))
           .value();
   std::size_t known = 0;
-  for (const node& one : *list.find("types")->if_array()) {
-    const node::array& told = *one.if_array();
+  for (const json& one : *list.find("types")->if_array()) {
+    const json::array& told = *one.if_array();
     const auto number = static_cast<std::uint32_t>(*told[0].to_uint64());
     const auto type = gguf::find_element_type(number);
     CAPTURE(number);

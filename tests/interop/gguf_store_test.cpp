@@ -34,11 +34,11 @@ std::vector<std::byte> elements(const array& of) {
 
 TEST_CASE("gguf store: a file of gguf-py holds what its reader says") {
   const auto values = zarrpoint_test::read_file(golden + "values.bin");
-  const node index = parse_json(zarrpoint_test::read_file(golden + "index.json")).value();
+  const json index = parse_json(zarrpoint_test::read_file(golden + "index.json")).value();
   const any_store store =
       gguf::tensor_store::open(file_store::open(golden).value(), key("small.gguf")).value();
   std::size_t at = 0, quantised = 0;
-  for (const node& of : *index.find("tensors")->if_array()) {
+  for (const json& of : *index.find("tensors")->if_array()) {
     const std::string& name = *of.find("name")->if_string();
     CAPTURE(name);
     const array opened = array::open(store, key(name)).value();
@@ -46,15 +46,15 @@ TEST_CASE("gguf store: a file of gguf-py holds what its reader says") {
     CHECK(elements(opened) == std::vector(values.begin() + static_cast<std::ptrdiff_t>(at),
                                           values.begin() + static_cast<std::ptrdiff_t>(at + size)));
     at += size;
-    const node* const told = opened.metadata().attributes.find("gguf");
+    const json* const told = opened.metadata().attributes.find("gguf");
     if (told != nullptr) {
       ++quantised;
       CHECK(*told->find("type") == *of.find("type"));
       CHECK(*told->find("shape") == *of.find("shape"));
     } else {
-      node::array shape;
+      json::array shape;
       for (const index_t extent : opened.spec().shape) shape.emplace_back(std::int64_t{extent});
-      CHECK(node(shape) == *of.find("shape"));
+      CHECK(json(shape) == *of.find("shape"));
     }
   }
   CHECK(at == values.size());
@@ -66,12 +66,12 @@ TEST_CASE("gguf store: as docs/weights.md has it") {
   const std::string path = golden + "small.gguf";
   const auto ckpt = zp::open(path, zp::formats<zp::gguf::format>()).value();
   const auto weight = ckpt.load<std::vector<float>>("plain.one").value();
-  const zp::node& about = ckpt.attributes();  // what the file says of the model
+  const zp::json& about = ckpt.attributes();  // what the file says of the model
   CHECK(weight == std::vector<float>{7});
-  const node& metadata = *about.find("gguf")->find("metadata");
-  CHECK(*metadata.find("general.architecture") == node("llama"));
-  CHECK(*metadata.find("test.u64") == node(~std::uint64_t{0}));
-  CHECK(*metadata.find("test.nested") == node(node::array{node::array{1, 2}, node::array{3}}));
+  const json& metadata = *about.find("gguf")->find("metadata");
+  CHECK(*metadata.find("general.architecture") == json("llama"));
+  CHECK(*metadata.find("test.u64") == json(~std::uint64_t{0}));
+  CHECK(*metadata.find("test.nested") == json(json::array{json::array{1, 2}, json::array{3}}));
   CHECK(metadata.find("tokenizer.ggml.tokens") == nullptr);
   const auto tokens = ckpt.load<std::vector<std::string>>("metadata/tokenizer.ggml.tokens").value();
   REQUIRE(tokens.size() == 100);
@@ -99,9 +99,9 @@ TEST_CASE("gguf store: names that no hierarchy can have are told") {
     CHECK(ckpt.names().size() == names.size());
     std::size_t told = 0;
     for (const std::string& name : ckpt.names())
-      if (const node own = ckpt.attributes(name).value(); own.find("original_name") != nullptr) {
+      if (const json own = ckpt.attributes(name).value(); own.find("original_name") != nullptr) {
         ++told;
-        CHECK(*own.find("original_name") == node(names.back()));
+        CHECK(*own.find("original_name") == json(names.back()));
       }
     CHECK(told == 1);
   }
@@ -118,10 +118,10 @@ TEST_CASE("gguf store: a tensor of an unknown type is listed, and keeps no other
   CHECK(ckpt.load<std::vector<float>>("w").value().size() == 2);
   CHECK(ckpt.load<std::vector<float>>("x").failure().code == errc::unsupported);
   CHECK(test::text_at(store, "x/c/0") == std::string(32, '\1'));
-  const node document = parse_json(as_bytes(test::text_at(store, "x/zarr.json"))).value();
-  CHECK(*document.find("data_type") == node("type 777 of ggml"));
+  const json document = parse_json(as_bytes(test::text_at(store, "x/zarr.json"))).value();
+  CHECK(*document.find("data_type") == json("type 777 of ggml"));
   CHECK(*document.find("attributes")->find("unread") ==
-        node("its element type 777 of ggml is not known to this version"));
+        json("its element type 777 of ggml is not known to this version"));
 }
 
 /// A part of a model: its own tensors, and what it says of itself.
@@ -154,7 +154,7 @@ TEST_CASE("gguf store: a model in several files is one, whichever is opened") {
     const any_store store = gguf::tensor_store::open(sound(), key("in/" + file_name(no))).value();
     const auto ckpt = zp::open(store).value();
     CHECK(ckpt.names() == std::vector<std::string>{"a", "b", "c", "d"});
-    CHECK(*ckpt.attributes().find("gguf")->find("metadata")->find("general.name") == node("whole"));
+    CHECK(*ckpt.attributes().find("gguf")->find("metadata")->find("general.name") == json("whole"));
     CHECK(test::text_at(store, "a/c/0") == "aaaaaaaa");
     CHECK(test::text_at(store, "c/c/0") == "bbbbbbbb");
     CHECK(test::text_at(store, "d/c/0") == "cccccccc");

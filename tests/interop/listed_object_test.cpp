@@ -59,7 +59,7 @@ std::string saved(const torch::value& value) {
   return text_of(*get(store, key, SIZE_MAX).value());
 }
 
-node document_of(std::string_view file) {
+json document_of(std::string_view file) {
   return torch::to_document(torch::open(blob_of(file)).value()).value();
 }
 
@@ -130,7 +130,7 @@ std::string pickled_io(std::string_view bytes) {
 }
 
 TEST_CASE("listed_object: what is not plain bytes keeps its type, and so do bytes of a file") {
-  const std::string file = saved(torch::value(node(node::object{{"step", 3}})));
+  const std::string file = saved(torch::value(json(json::object{{"step", 3}})));
   const std::string head("\x80\x02", 2);
   const auto listed = [&](const std::string& object) {
     return archive_of(head + "]q\x05" + object + "a.");
@@ -166,17 +166,17 @@ TEST_CASE("listed_object: a file of torch.save becomes one of a list, with its t
   tensor w = tensor::make({dtype_kind::float32, {2, 3}}).value();
   for (std::size_t i = 0; i < 6; ++i) w.data<float>()[i] = static_cast<float>(i);
   const torch::value values[] = {
-      torch::value(node(7)),
-      torch::value(node(node::array{1, 2})),
-      torch::value(node(node::array{node(node::array{"a"})})),  // a list of one element
-      torch::value(node(node::object{{"step", 3}, {"none", node()}})),
-      torch::value(torch::value::dict{{"w", torch::value(w.view())}, {"n", torch::value(node(1))}}),
+      torch::value(json(7)),
+      torch::value(json(json::array{1, 2})),
+      torch::value(json(json::array{json(json::array{"a"})})),  // a list of one element
+      torch::value(json(json::object{{"step", 3}, {"none", json()}})),
+      torch::value(torch::value::dict{{"w", torch::value(w.view())}, {"n", torch::value(json(1))}}),
       torch::value(w.view()),
   };
   for (const torch::value& value : values) {
     const std::string file = saved(value);
     const std::string listed = list_object(as_bytes(file), "o").value();
-    const node whole = document_of(listed);
+    const json whole = document_of(listed);
     REQUIRE(whole.if_array() != nullptr);
     REQUIRE(whole.if_array()->size() == 1);
     CHECK(whole.if_array()->front() == document_of(file));
@@ -190,12 +190,12 @@ TEST_CASE("listed_object: a file of torch.save becomes one of a list, with its t
       archive_of(std::string("\x80\x02]q\x00X\x01\x00\x00\x00xq\x01"
                              "a.",
                              15));
-  CHECK(document_of(text_of(unlist_object(blob_of(theirs)).value())) == node("x"));
+  CHECK(document_of(text_of(unlist_object(blob_of(theirs)).value())) == json("x"));
   const std::string far =
       archive_of(std::string("\x80\x02]r\x00\x00\x01\x00K\x07"
                              "a.",
                              12));
-  CHECK(document_of(text_of(unlist_object(blob_of(far)).value())) == node(7));
+  CHECK(document_of(text_of(unlist_object(blob_of(far)).value())) == json(7));
 }
 
 TEST_CASE("listed_object: frames of protocol 4 end before the opcodes that are added") {
@@ -203,7 +203,7 @@ TEST_CASE("listed_object: frames of protocol 4 end before the opcodes that are a
   const std::string file =
       archive_of(std::string("\x80\x04\x95\x05\x00\x00\x00\x00\x00\x00\x00\x8c\x01x\x94.", 16));
   const std::string listed = list_object(as_bytes(file), "o").value();
-  CHECK(document_of(listed) == node(node::array{"x"}));
+  CHECK(document_of(listed) == json(json::array{"x"}));
 }
 
 TEST_CASE("listed_object: anything but a file, or the list of one object, is refused") {
@@ -255,7 +255,7 @@ TEST_CASE("listed_object: anything but a file, or the list of one object, is ref
 TEST_CASE("listed_object: a damaged file is an error, or an object that opens") {
   tensor w = tensor::make({dtype_kind::float32, {3}}).value();
   const std::string file = saved(torch::value(torch::value::dict{
-      {"w", torch::value(w.view())}, {"l", torch::value(node(node::array{1, "two", 3.5}))}}));
+      {"w", torch::value(w.view())}, {"l", torch::value(json(json::array{1, "two", 3.5}))}}));
   const std::string listed = list_object(as_bytes(file), "o").value();
   std::size_t opens = 0;
   const auto check = [&](const std::string& damaged) {

@@ -28,14 +28,14 @@ store_key key(std::string_view text) { return store_key::parse(text).value(); }
 /// One of the directories of Megatron-Core, and what cases.json says of it.
 struct fixture {
   std::string path;
-  node leaves;
+  json leaves;
   std::string elements;
 };
 
 std::vector<fixture> fixtures() {
   std::vector<fixture> out;
-  const node index = parse_json(as_bytes(test::read_file(golden + "cases.json"))).value();
-  for (const node& one : *index.find("cases")->if_array()) {
+  const json index = parse_json(as_bytes(test::read_file(golden + "cases.json"))).value();
+  for (const json& one : *index.find("cases")->if_array()) {
     const std::string name = *one.find("case")->if_string();
     if (!name.starts_with("zarr-")) continue;
     out.push_back({golden + name, *one.find("leaves"), test::read_file(golden + name + ".bin")});
@@ -47,11 +47,11 @@ std::vector<fixture> fixtures() {
 /// Calls `f(key, spec, bytes)` for each tensor of a fixture.
 template <class F>
 void for_each_tensor(const fixture& of, F&& f) {
-  for (const node& leaf : *of.leaves.if_array()) {
-    const node* type = leaf.find("dtype");
+  for (const json& leaf : *of.leaves.if_array()) {
+    const json* type = leaf.find("dtype");
     if (type == nullptr) continue;
     tensor_spec spec{parse_dtype(*type->if_string()).value(), {}};
-    for (const node& extent : *leaf.find("shape")->if_array())
+    for (const json& extent : *leaf.find("shape")->if_array())
       spec.shape.push_back(*extent.to_int64());
     const auto offset = static_cast<std::size_t>(*leaf.find("offset")->to_int64());
     f(*leaf.find("name")->if_string(), spec,
@@ -88,8 +88,8 @@ TEST_CASE("megatron_directory: what Megatron-Core wrote in 2 and 4 processes, re
     CHECK(there.tensors == expected);  // no optimizer.flat.sync
     REQUIRE(there.objects == std::vector<megatron::object_id>{{"optimizer.step", {0}, {1}}});
     const torch::file object = directory.object(there.objects[0]).value();
-    CHECK(torch::to_node(object.root()).value() == node(node::object{{"step", 3}}));
-    CHECK(directory.common_node().value() == node(node::object{{"iteration", 7}}));
+    CHECK(torch::to_json(object.root()).value() == json(json::object{{"step", 3}}));
+    CHECK(directory.common_json().value() == json(json::object{{"iteration", 7}}));
   }
 }
 
@@ -124,9 +124,9 @@ TEST_CASE("megatron_directory: what we write is the same, file for file") {
       const tensor whole = theirs.read(name).value();
       to.write(box::whole(spec.shape), whole.view(), {.elide_fill = false}).value();
     });
-    megatron::detail::put_object(ours, "optimizer.step/shard_0_1", node(node::object{{"step", 3}}))
+    megatron::detail::put_object(ours, "optimizer.step/shard_0_1", json(json::object{{"step", 3}}))
         .value();
-    megatron::detail::write_common(ours, node(node::object{{"iteration", 7}})).value();
+    megatron::detail::write_common(ours, json(json::object{{"iteration", 7}})).value();
     megatron::detail::write_metadata(ours).value();
 
     std::set<std::string> expected = files_of(theirs.store());
@@ -148,7 +148,7 @@ TEST_CASE("megatron_directory: what we write is the same, file for file") {
     }
     const auto again = megatron::directory::open(ours).value();
     CHECK(again.list().value().tensors == theirs.list().value().tensors);
-    CHECK(again.common_node().value() == theirs.common_node().value());
+    CHECK(again.common_json().value() == theirs.common_json().value());
   }
 }
 
@@ -234,9 +234,9 @@ TEST_CASE("megatron_directory: keys with slashes, no axes, old names and locks")
   store.put(key("a.sync/0"), {}).value();
   store.put(key("a/notes.pt"), {}).value();
   store.put(key("shard_0_1.pt"), {}).value();
-  megatron::detail::put_object(store, "o/p/shard_0.0_1.3", node("first")).value();
-  torch::save(store, key("o/p/shard_0.2_1.pt"), node("old")).value();
-  megatron::detail::put_object(store, "scalar/shard__", node("s")).value();
+  megatron::detail::put_object(store, "o/p/shard_0.0_1.3", json("first")).value();
+  torch::save(store, key("o/p/shard_0.2_1.pt"), json("old")).value();
+  megatron::detail::put_object(store, "scalar/shard__", json("s")).value();
 
   const auto directory = megatron::directory::open(store).value();
   const megatron::contents there = directory.list().value();
@@ -270,7 +270,7 @@ TEST_CASE("megatron_directory: other backends and broken documents are named") {
   const auto directory = megatron::directory::open(store).value();
   CHECK(directory.list().value().tensors == std::vector<std::string>{"t"});
   CHECK(directory.read("t").failure().code == errc::corrupt);
-  CHECK(directory.common_node().value() == node(node::object{{"$", "text"}, {"base64", "AQ=="}}));
+  CHECK(directory.common_json().value() == json(json::object{{"$", "text"}, {"base64", "AQ=="}}));
   CHECK(torch::to_bytes(directory.common().value().root()).value().size() == 1);
   std::string deep = "d";
   for (int i = 0; i < 70; ++i) deep += "/d";

@@ -10,7 +10,7 @@
 #include <zarrpoint/distributed/load/group_load.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/group_save.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/megatron.hpp>
@@ -28,7 +28,7 @@ namespace zp = zarrpoint;
 using zp::dims;
 using zp::error;
 using zp::index_t;
-using zp::node;
+using zp::json;
 using zp::result;
 using zp::state;
 
@@ -115,12 +115,12 @@ result<std::vector<zp::shard_metadata>> shards_of(index_t rank, index_t ranks) {
   return out;
 }
 
-node object_value(index_t number) {
-  return node::object{{"step", node(number)}, {"name", node("rank " + std::to_string(number))}};
+json object_value(index_t number) {
+  return json::object{{"step", json(number)}, {"name", json("rank " + std::to_string(number))}};
 }
 
 /// A file of torch.save in memory.
-result<std::vector<std::byte>> torch_file_of(const node& value, index_t number) {
+result<std::vector<std::byte>> torch_file_of(const json& value, index_t number) {
   const zp::memory_store store;
   ZARRPOINT_TRY(key, zp::store_key::parse("o.pt"));
   const std::string root = "shard_" + std::to_string(number) + "_2";
@@ -129,14 +129,14 @@ result<std::vector<std::byte>> torch_file_of(const node& value, index_t number) 
   return std::vector<std::byte>(bytes->begin(), bytes->end());
 }
 
-node common_values() {
-  return node::object{
+json common_values() {
+  return json::object{
       {"iteration", 7},
-      {"args", node::object{{"lr", 0.125}, {"names", node::array{"a", "b"}}, {"none", node()}}}};
+      {"args", json::object{{"lr", 0.125}, {"names", json::array{"a", "b"}}, {"none", json()}}}};
 }
 
 result<state> state_to_save(index_t rank, index_t ranks) {
-  ZARRPOINT_TRY(out, zp::detail::state_from_node(common_values()));
+  ZARRPOINT_TRY(out, zp::detail::state_from_json(common_values()));
   ZARRPOINT_TRY(shards, shards_of(rank, ranks));
   for (std::size_t i = 0; i < shards.size(); ++i) {
     ZARRPOINT_TRY(values, values_of(shards[i]));
@@ -183,7 +183,7 @@ result<void> check_object(const zp::sharded_object& found, index_t number) {
   ZARRPOINT_TRY(key, zp::store_key::parse("o.pt"));
   ZARRPOINT_CHECK(store.put(key, found.bytes()));
   ZARRPOINT_TRY(file, zp::torch::open(store, key));
-  ZARRPOINT_TRY(value, zp::torch::to_node(file.root()));
+  ZARRPOINT_TRY(value, zp::torch::to_json(file.root()));
   if (value == object_value(number)) return {};
   return error{zp::errc::corrupt, found.unique_key() + " has another value"};
 }
@@ -235,12 +235,12 @@ result<void> read(const std::string& folder, const zp::process_group& group,
       }
     }
   }
-  ZARRPOINT_TRY(common, zp::detail::state_from_node(common_values()));
+  ZARRPOINT_TRY(common, zp::detail::state_from_json(common_values()));
   for (const auto& [name, value] : *common.if_map()) {
     const state* found = report.loaded.find(name);
-    ZARRPOINT_TRY(wanted, zp::to_node(value));
+    ZARRPOINT_TRY(wanted, zp::to_json(value));
     if (found == nullptr) return error{zp::errc::not_found, "no common value " + name};
-    ZARRPOINT_TRY(there, zp::to_node(*found));
+    ZARRPOINT_TRY(there, zp::to_json(*found));
     if (there != wanted) return error{zp::errc::corrupt, "another common value " + name};
   }
   return {};

@@ -100,9 +100,9 @@ TEST_CASE("megatron_layout: names of chunks and objects") {
 
 TEST_CASE("megatron_layout: objects and common state; nothing is written under a wrong name") {
   const memory_store store;
-  const node step = node::object{{"step", 3}};
+  const json step = json::object{{"step", 3}};
   megatron::detail::put_object(store, "optimizer.step/shard_0_1", step).value();
-  megatron::detail::write_common(store, node(node::object{{"iteration", 7}})).value();
+  megatron::detail::write_common(store, json(json::object{{"iteration", 7}})).value();
   CHECK(store.open(key("optimizer.step/shard_0_1.pt")).value() != nullptr);
   CHECK(store.open(key("common.pt")).value() != nullptr);
   for (const char* bad :

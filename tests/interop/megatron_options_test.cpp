@@ -95,11 +95,11 @@ TEST_CASE("megatron_options: what the layout does not have is refused, and not l
       {{.rules = {{.shard_shape = dims{4, 3}}}}, "a rule sets shard_shape"},
       {{.rules = {{.chunk_byte_size = 23}}}, "a rule sets chunk_byte_size"},
       {{.rules = {{.codecs = zstd_codecs()}}}, "a rule sets codecs"},
-      {{.rules = {{.codecs = {{"bytes", node::object{{"endian", "big"}}}}}}}, "a rule sets codecs"},
+      {{.rules = {{.codecs = {{"bytes", json::object{{"endian", "big"}}}}}}}, "a rule sets codecs"},
       {{.rules = {{.codecs = {{"bytes"}, {"crc32c"}}}}}, "a rule sets codecs"},
       {{.rules = {{.glob = "w", .codecs = std::vector<codec_spec>()}}}, "a rule sets codecs"},
-      {{.attributes = node::object{{"run", 7}}}, "save_options::attributes"},
-      {{.attributes = node::object{}}, "save_options::attributes"},
+      {{.attributes = json::object{{"run", 7}}}, "save_options::attributes"},
+      {{.attributes = json::object{}}, "save_options::attributes"},
   };
   for (const auto& one : wrong) {
     CAPTURE(one.said);
@@ -115,7 +115,7 @@ TEST_CASE("megatron_options: what the layout does not have is refused, and not l
   const memory_store none;
   const auto report = save(
       none, state{{"step", 1}}, group_with(),
-      {.storage = {.attributes = node::object{{"run", 7}}}, .sharded = strategy_choice("zarr", 1)});
+      {.storage = {.attributes = json::object{{"run", 7}}}, .sharded = strategy_choice("zarr", 1)});
   CHECK(report.failure().code == errc::invalid_argument);
   CHECK(text_at(none, "metadata.json").empty());
   // What the layout is anyway may be asked for.
@@ -126,7 +126,7 @@ TEST_CASE("megatron_options: what the layout does not have is refused, and not l
                                  .codecs = raw_codecs()},
                                 {.glob = "v", .codecs = zstd_codecs()}}}) == "done");
   CHECK(saved(store, {.rules = {{.codecs = {{"bytes"}}}}}) == "done");
-  CHECK(saved(store, {.rules = {{.codecs = {{"bytes", node::object{}}}}}}) == "done");
+  CHECK(saved(store, {.rules = {{.codecs = {{"bytes", json::object{}}}}}}) == "done");
   CHECK(wrong_numbers<float>(load_plain_tensors(store, group_with())->at("w"), 12).empty());
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("megatron_options: a common.pt that cannot be read stops nothing that 
        put("metadata.json", megatron::detail::to_json({"zarr", 1, "other", 3})), "(other, 3)"},
       {"larger than a limit",
        [](const memory_store& store) {
-         const node large = node::object{{"text", std::string(100'000, 'x')}};
+         const json large = json::object{{"text", std::string(100'000, 'x')}};
          megatron::detail::write_common(store, torch::value(large)).value();
        },
        "resource_limit"},

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
@@ -92,17 +92,17 @@ struct fixture {
 
 std::vector<fixture> fixtures() {
   std::vector<fixture> out;
-  const node index = parse_json(as_bytes(test::read_file(golden + "cases.json"))).value();
-  for (const node& one : *index.find("cases")->if_array()) {
+  const json index = parse_json(as_bytes(test::read_file(golden + "cases.json"))).value();
+  for (const json& one : *index.find("cases")->if_array()) {
     fixture made{*one.find("case")->if_string(), 0, {}, {}};
     if (!made.name.starts_with("zarr-")) continue;
     made.ranks = made.name.ends_with("4ranks") ? 4 : 2;
     const std::string elements = test::read_file(golden + made.name + ".bin");
-    for (const node& leaf : *one.find("leaves")->if_array()) {
-      const node* type = leaf.find("dtype");
+    for (const json& leaf : *one.find("leaves")->if_array()) {
+      const json* type = leaf.find("dtype");
       if (type == nullptr) continue;
       tensor_spec spec{parse_dtype(*type->if_string()).value(), {}};
-      for (const node& extent : *leaf.find("shape")->if_array())
+      for (const json& extent : *leaf.find("shape")->if_array())
         spec.shape.push_back(*extent.to_int64());
       const std::string& key = *leaf.find("name")->if_string();
       made.tensors.emplace(key, spec);
@@ -191,7 +191,7 @@ bool has(const std::string& text, std::string_view part) {
 
 TEST_CASE("attributes of tensors and groups, which this layout does not have, are refused") {
   const memory_store store;
-  const auto with = [&](node::object of) {
+  const auto with = [&](json::object of) {
     group_save_options how = in_their_layout();
     how.storage.attributes_of = std::move(of);
     return saved(
@@ -212,7 +212,7 @@ TEST_CASE("attributes of tensors and groups, which this layout does not have, ar
         },
         how);
   };
-  const node one = node::object{{"n", 1}};
+  const json one = json::object{{"n", 1}};
   const std::string of_tensor = with({{"g.w", one}});
   CHECK(of_tensor.starts_with("invalid_argument: "));
   CHECK(of_tensor.find("save \"g.w\": strategy ") != of_tensor.npos);
@@ -286,8 +286,8 @@ TEST_CASE("megatron_strategies: what 2 and 4 ranks save is the same, file for fi
       CAPTURE(name);
       if (name != "common.pt") CHECK((file_of(path, name) == file_of(one.path(), name)));
     }
-    CHECK(megatron::directory::open(path)->common_node().value() ==
-          megatron::directory::open(one.path())->common_node().value());
+    CHECK(megatron::directory::open(path)->common_json().value() ==
+          megatron::directory::open(one.path())->common_json().value());
     // The owner of the first range of a cell writes it; the others write nothing of it.
     for (int rank = 0; rank < one.ranks; ++rank) {
       CAPTURE(rank);
@@ -563,7 +563,7 @@ TEST_CASE("megatron_strategies: what training has in common never stops the tens
   CHECK(as_text(torch::to_bytes(extra.root()).value()) == "hello");
   const auto random = torch::to_document(from.object({"rng_state", {0, 0}, {1, 1}}).value());
   REQUIRE(random);
-  CHECK(detail::state_from_node(*random));
+  CHECK(detail::state_from_json(*random));
   CHECK(loaded(
             1, common + "obj",
             [](int) {
@@ -582,7 +582,7 @@ TEST_CASE("megatron_strategies: common.pt has values of Python, which a load giv
                   {"deep", state(state::list{state{{"x", infinite}}, state("a")})},
                   {"raw", std::string("\xff\xfe")},
                   {"$key", state{{"$$more", 1}}}};
-  const std::string document = dump_json(to_node(all).value());
+  const std::string document = dump_json(to_json(all).value());
   for (const char* const layout : {"zarr", "torch_dist"}) {
     CAPTURE(layout);
     const test::temp_directory folder;
@@ -602,7 +602,7 @@ TEST_CASE("megatron_strategies: common.pt has values of Python, which a load giv
     CHECK(as_text(*raw) == "\xff\xfe");
     CHECK(file.root().find("$key"));
     const auto again = load(folder / "c", state(state::map{}), group_with(single_process{}));
-    CHECK(dump_json(to_node(again.value().loaded).value()) == document);
+    CHECK(dump_json(to_json(again.value().loaded).value()) == document);
   }
 }
 
@@ -921,7 +921,7 @@ TEST_CASE("megatron_strategies: as types; a program's own stays in place of ours
 TEST_CASE("megatron_strategies: common states that differ, and what the content is") {
   const test::temp_directory folder;
   group_save_options options = in_their_layout();
-  options.content_metadata = node::object{{"none", node::object{}}, {"version", 2}};
+  options.content_metadata = json::object{{"none", json::object{}}, {"version", 2}};
   const auto reports = thread_world::run(3, [&](const thread_communicator& self) {
     return save(folder / "c", state{{"seed", self.rank() == 2 ? 8 : 5}}, group_with(self), options);
   });
@@ -936,15 +936,15 @@ TEST_CASE("megatron_strategies: common states that differ, and what the content 
   CHECK(common.find("content_metadata") == nullptr);
   CHECK(load_content_metadata(folder / "c", group_with({})).value() == options.content_metadata);
   CHECK(load_content_metadata(fixtures()[0].path(), group_with({})).value().is_null());
-  options.content_metadata = node::object{};
+  options.content_metadata = json::object{};
   CHECK(saved(
             2, folder / "empty",
             [](int) {
               return state{{"x", 1}};
             },
             options) == "done");
-  const node empty = load_content_metadata(folder / "empty", group_with({})).value();
-  CHECK(empty == node(node::object{}));
+  const json empty = load_content_metadata(folder / "empty", group_with({})).value();
+  CHECK(empty == json(json::object{}));
   CHECK_FALSE(empty.is_null());
 }
 

@@ -71,7 +71,7 @@ const std::vector<entry_point>& entry_points() {
        " is not a node: it has no zarr.json, .zarray or .zgroup"},
       {"set_attributes",
        [root](const any_store& store, const std::string& key) {
-         return text_of(root(store).set_attributes(key, node::object{{"a", 1}}));
+         return text_of(root(store).set_attributes(key, json::object{{"a", 1}}));
        },
        " is not a node: it has no zarr.json, .zarray or .zgroup"},
       {"migrate_to_v3",

@@ -137,11 +137,11 @@ TEST_CASE("nlohmann: our reader of JSON takes and makes what it takes and makes"
 TEST_CASE("nlohmann: a node there and back") {
   const std::string text =
       R"({"z":[null,true,-1,18446744073709551615,0.5,"é"],"a":{"b":{},"c":[]}})";
-  const node from = parse_json(as_bytes(text)).value();
+  const json from = parse_json(as_bytes(text)).value();
   CHECK(to_nlohmann(from).dump() == text);
   CHECK(from_nlohmann(to_nlohmann(from)).value() == from);
   CHECK(from_nlohmann(to_nlohmann<nlohmann::json>(from)).value().find("a") != nullptr);
-  CHECK(std::isnan(to_nlohmann(node(std::nan(""))).get<double>()));
+  CHECK(std::isnan(to_nlohmann(json(std::nan(""))).get<double>()));
   const auto binary = from_nlohmann(nlohmann::json{{"b", nlohmann::json::binary({1, 2})}});
   REQUIRE_FALSE(binary);
   CHECK(binary.failure().code == errc::unsupported);
@@ -151,7 +151,7 @@ TEST_CASE("nlohmann: a node there and back") {
 TEST_CASE("nlohmann: attributes of a group") {
   memory_store store;
   group root = group::create(store).value();
-  root.set_attributes(node::object{{"site", "north"}}).value();
+  root.set_attributes(json::object{{"site", "north"}}).value();
   nlohmann::ordered_json attributes = to_nlohmann(root.attributes());
   attributes["scale"] = 0.5;
   root.set_attributes(from_nlohmann(attributes).value()).value();

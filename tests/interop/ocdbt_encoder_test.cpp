@@ -18,13 +18,13 @@ namespace ocdbt_encoder_test {
 using namespace zarrpoint;
 
 /// The tables and columns of a node, as they would be written.
-std::vector<std::byte> encoded(const detail::ocdbt_node& node) {
+std::vector<std::byte> encoded(const detail::ocdbt_node& json) {
   if (node.height == 0) {
     std::vector<detail::ocdbt_leaf_entry> entries;
     for (const auto& of : node.entries) {
       detail::ocdbt_leaf_entry entry;
       entry.key = node.key(of);
-      if (of.file == detail::ocdbt_node::in_node) {
+      if (of.file == detail::ocdbt_node::in_json) {
         entry.value = bytes_view(node.body).subspan(of.offset, of.length);
       } else {
         entry = {node.key(of), {}, &node.files[of.file], of.offset, of.length};
@@ -74,7 +74,7 @@ TEST_CASE("ocdbt_encoder: records of TensorStore and Orbax are written as they w
       const auto record = bytes_view(*data).subspan(at.offset, at.length);
       const auto height = static_cast<std::uint8_t>(at.shared);
       const auto node = detail::read_ocdbt_node(record, height, limit).value();
-      CHECK(encoded(node) ==
+      CHECK(encoded(json) ==
             detail::open_ocdbt_envelope(record, detail::ocdbt_node_mark, limit).value());
       ++(height == 0 ? leaves : parents);
       for (const auto& of : node.entries)

@@ -100,7 +100,7 @@ result<void> write(const std::string& path, zarrpoint_test::tree_options how, bo
     tree.push_back({{"types", name}, numbers({7, 10}, false, half)});
     how.all.rules.push_back({.glob = std::string("types/") + name, .cast = zp::parse_dtype(name)});
   }
-  how.own.custom_metadata = zp::node::object{{"by", "zarrpoint"}};
+  how.own.custom_metadata = zp::json::object{{"by", "zarrpoint"}};
   return orbax::save(path, tree, how).transform([](const auto&) {});
 }
 
@@ -263,9 +263,9 @@ result<void> read_kinds(const std::string& path) {
 
 result<void> read(const std::string& path) {
   ZARRPOINT_TRY(from, zp::open(path, {.stores = zp::formats<zp::orbax::format>()}));
-  zp::node::array out;
+  zp::json::array out;
   for (const std::string& name : from.names()) {
-    zp::node::object leaf{{"name", name}};
+    zp::json::object leaf{{"name", name}};
     ZARRPOINT_TRY(told, from.metadata(name));
     if (told.spec.type == zp::dtype_kind::string) {
       ZARRPOINT_TRY(text, from.load<std::string>(name));
@@ -273,7 +273,7 @@ result<void> read(const std::string& path) {
     } else {
       ZARRPOINT_TRY(loaded, from.load<zp::tensor>(name));
       std::string hex;
-      zp::node::array shape;
+      zp::json::array shape;
       for (const index_t length : loaded.shape()) shape.emplace_back(length);
       const std::size_t size = zp::byte_count(loaded.spec()).value();
       for (std::size_t i = 0; i < size; ++i) {
@@ -294,10 +294,10 @@ result<void> read(const std::string& path) {
 
 /// A step with all kinds of items, in a manager's root with metadata.
 result<void> write_extras(const std::string& path, zarrpoint_test::tree_options how) {
-  ZARRPOINT_CHECK(orbax::save_root_metadata(path, zp::node::object{{"by", "zarrpoint"}}));
+  ZARRPOINT_CHECK(orbax::save_root_metadata(path, zp::json::object{{"by", "zarrpoint"}}));
   how.own.item = "state";
-  how.own.extras.json = {
-      {"extra", zp::node::object{{"lr", 0.1}, {"tags", zp::node::array{"a", zp::node()}}}}};
+  how.own.extras.documents = {
+      {"extra", zp::json::object{{"lr", 0.1}, {"tags", zp::json::array{"a", zp::json()}}}}};
   how.own.extras.jax_keys = {{"key", {.data = {0, 42}}},
                              {"untyped", {.data = {0, 42}, .is_typed = false}},
                              {"keys", {.data = {0, 42, 0, 43}, .shape = {2, 2}}}};
@@ -310,7 +310,7 @@ result<void> write_extras(const std::string& path, zarrpoint_test::tree_options 
 /// The layout of the v1 API.
 result<void> write_v1(const std::string& path, zarrpoint_test::tree_options how) {
   how.own.handler = orbax::tree_handler::v1;
-  how.own.extras.json = {{"data", zp::node::object{{"lr", 0.5}}}};
+  how.own.extras.documents = {{"data", zp::json::object{{"lr", 0.5}}}};
   return orbax::save(path, {{"w", numbers({3})}, {{"list", 0}, 7}}, how).transform([](const auto&) {
   });
 }

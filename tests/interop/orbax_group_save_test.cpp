@@ -193,7 +193,7 @@ TEST_CASE("orbax group save: any cut, any number of processes, every layout") {
         const std::string path = folder / "ckpt";
         const auto boxes = cut.of(ranks);
         tree_options options = how;
-        options.own.custom_metadata = node::object{{"by", "us"}};
+        options.own.custom_metadata = json::object{{"by", "us"}};
         options.own.paths = {{"block", {"params", "blocks", 0, "w"}}};
         options.all.rules = {{.glob = "params/cast", .cast = dtype_kind::bfloat16}};
         const auto done = thread_world::run(ranks, [&](thread_communicator& self) {
@@ -1151,7 +1151,7 @@ TEST_CASE("orbax group save: a kept plan, as long as processes bring the same") 
         shards.push_back(shard_of("w" + std::to_string(i), w, {{400 * self.rank(), 0}, {400, 6}}));
       const std::vector<orbax::tree_item> values{{"note", text_of(step)}};
       zarrpoint_test::tree_options how{.all = {.sync = false}, .own = {.ocdbt = step != 4}};
-      how.own.custom_metadata = node::object{{"step", step}};
+      how.own.custom_metadata = json::object{{"step", step}};
       how.own.step = step;
       how.all.plans = plans;
       ZARRPOINT_CHECK(orbax::save(root, counting_communicator{self, &count}, shards, values, how));

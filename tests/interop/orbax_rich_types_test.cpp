@@ -47,9 +47,9 @@ std::string text_at(const std::string& path) {
   return text_of(orbax::to_value(tree_at(path).tree()).value());
 }
 
-node rich_json_at(const std::string& path) {
+json rich_json_at(const std::string& path) {
   const std::string text = tree_at(path).tree().rich_types;
-  return text.empty() ? node() : parse_json(as_bytes(text)).value();
+  return text.empty() ? json() : parse_json(as_bytes(text)).value();
 }
 
 bool refuses(const result<save_report>& of, std::string_view text) {
@@ -164,7 +164,7 @@ TEST_CASE("orbax rich types: a tree that is a tuple, one leaf, or deep") {
   orbax::save(folder / "tuple", {{{0}, w}, {{1, "category"}, w}}, how).value();
   // "category" is what Orbax calls a member of its own.
   CHECK(text_at(folder / "tuple") == "(jax.Array, {category: jax.Array})");
-  const node entry =
+  const json entry =
       *rich_json_at(folder / "tuple").find("entries")->if_array()->front().find("data");
   CHECK(entry.find("write_shape")->if_array()->front().to_int64() == 3);
   how.own.rich_types = {

@@ -97,7 +97,7 @@ std::map<std::string, std::string> texts_in(const fs::path& folder) {
   return out;
 }
 
-node json_of(const std::string& path) {
+json json_of(const std::string& path) {
   return parse_json(as_bytes(test::read_file(path))).value();
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
     const tensor bias = tensor_of({6}, dtype_kind::bfloat16);
     const std::vector<std::int64_t> ids{1, -2, 3};
     tree_options options = how;
-    options.own.custom_metadata = node::object{{"by", "us"}};
+    options.own.custom_metadata = json::object{{"by", "us"}};
     const save_report report = orbax::save(path,
                                            {{"params/dense/kernel", kernel},
                                             {"params/dense/bias", bias},
@@ -143,9 +143,9 @@ TEST_CASE("orbax save: every leaf is read back in every layout") {
     const orbax::tree_store tree = tree_at(path);
     CHECK(tree.tree().is_ocdbt == how.own.ocdbt);
     CHECK(tree.tree().has_all_chunks);
-    CHECK(tree.tree().custom_metadata == node(node::object{{"by", "us"}}));
-    CHECK(orbax::read_scalar(tree, "lr").value() == node(0.5));
-    CHECK(orbax::read_scalar(tree, "is_done").value() == node(true));
+    CHECK(tree.tree().custom_metadata == json(json::object{{"by", "us"}}));
+    CHECK(orbax::read_scalar(tree, "lr").value() == json(0.5));
+    CHECK(orbax::read_scalar(tree, "is_done").value() == json(true));
     std::map<std::string, std::string> types;
     for (const orbax::tree_leaf& leaf : tree.tree().leaves) types[leaf.name] = leaf.value_type;
     CHECK(types == std::map<std::string, std::string>{{"params/dense/kernel", "np.ndarray"},
@@ -205,7 +205,7 @@ TEST_CASE("orbax save: the files are those of Orbax") {
                               "a.w/.zarray", "a.w/0", "s", "s/.zarray", "s/0", "array_metadatas",
                               "array_metadatas/process_0"});
   // As TensorStore writes it.
-  const node zarray = json_of(folder / "v2/a.w/.zarray");
+  const json zarray = json_of(folder / "v2/a.w/.zarray");
   CHECK(zarray.find("fill_value")->is_null());
   CHECK(zarray.find("filters")->is_null());
   CHECK(*zarray.find("dtype")->if_string() == "<f4");
@@ -414,8 +414,8 @@ TEST_CASE("orbax save: keys of jax.random, and the user's metadata") {
   const std::vector<float> w = numbers(2);
   std::vector<tree_item> items{{"key", key_data}, {"w", w}};
   items[0].random_key = "threefry2x32";
-  const node of_tree = node::object{{"by", "us"}};
-  const node of_step = node::object{{"loss", 0.5}};
+  const json of_tree = json::object{{"by", "us"}};
+  const json of_step = json::object{{"loss", 0.5}};
   orbax::save(folder / "c", items,
               {.format = orbax::format{.custom_metadata = of_tree, .step_metadata = of_step}})
       .value();
@@ -479,7 +479,7 @@ TEST_CASE("orbax save: steps of a manager, and their items") {
       orbax::read_checkpoint_facts(as_bytes(test::read_file(root + "/9/_CHECKPOINT_METADATA")))
           .value();
   REQUIRE(facts.item_handlers.if_object() != nullptr);
-  CHECK(facts.metrics == node(node::object{{"loss", 0.5}}));  // of the step, as they were
+  CHECK(facts.metrics == json(json::object{{"loss", 0.5}}));  // of the step, as they were
   CHECK(facts.item_handlers.find("default") != nullptr);
   CHECK(facts.item_handlers.find("ema") != nullptr);
   // An item again, in another layout: nothing of the old one is left.

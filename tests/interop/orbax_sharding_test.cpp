@@ -32,7 +32,7 @@ orbax::tree_store tree_of(const std::string& path) {
 /// `_sharding` with one array, "a/b" in base64.
 result<std::vector<std::pair<std::string, orbax::sharding>>> read(const std::string& value) {
   return orbax::read_shardings(
-      as_bytes(dump_json(node::object{{detail::to_base64(as_bytes("a/b")), value}})));
+      as_bytes(dump_json(json::object{{detail::to_base64(as_bytes("a/b")), value}})));
 }
 
 bool fails(const std::string& value, std::string_view text) {
@@ -42,22 +42,22 @@ bool fails(const std::string& value, std::string_view text) {
   return made.failure().message.find(text) != std::string::npos;
 }
 
-dims dims_of(const node& from) {
+dims dims_of(const json& from) {
   dims out;
-  for (const node& each : *from.if_array()) out.push_back(*each.to_int64());
+  for (const json& each : *from.if_array()) out.push_back(*each.to_int64());
   return out;
 }
 
 TEST_CASE("orbax: the part of each device is JAX's, and from the parts comes the partition") {
-  const node cases = parse_json(as_bytes(test::read_file(golden + "shardings.json"))).value();
+  const json cases = parse_json(as_bytes(test::read_file(golden + "shardings.json"))).value();
   REQUIRE(cases.if_array()->size() == 12);
-  for (const node& one : *cases.if_array()) {
+  for (const json& one : *cases.if_array()) {
     const auto [name, saved] = read(*one.find("sharding")->if_string()).value().at(0);
     CHECK(name == "a/b");
     const dims shape = dims_of(*one.find("shape"));
     INFO(orbax::to_string(saved.partition), " of ", to_string(box::whole(shape)));
     std::vector<box> expected;
-    for (const node& part : *one.find("boxes")->if_array()) {
+    for (const json& part : *one.find("boxes")->if_array()) {
       box& made = expected.emplace_back();
       made.offset = made.shape = dims_of((*part.if_array())[0]);
       const dims end = dims_of((*part.if_array())[1]);

@@ -59,9 +59,9 @@ TEST_CASE("orbax: what _CHECKPOINT_METADATA tells, all of it optional") {
   CHECK(!none.commit_time);
   // What is not known joins the user's, whose members come first; `custom` is the older name.
   const auto old = parsed(R"({"custom":{"a":1,"b":2},"b":3,"c":4,"init_timestamp_nsecs":-1})");
-  CHECK(old->custom_metadata == node(node::object{{"a", 1}, {"b", 2}, {"c", 4}}));
+  CHECK(old->custom_metadata == json(json::object{{"a", 1}, {"b", 2}, {"c", 4}}));
   CHECK(!old->begin_time);
-  CHECK(parsed(R"({"custom_metadata":[1],"b":3})")->custom_metadata == node(node::array{1}));
+  CHECK(parsed(R"({"custom_metadata":[1],"b":3})")->custom_metadata == json(json::array{1}));
   CHECK(!parsed("[]"));
   CHECK(!parsed("{"));
 }
@@ -74,7 +74,7 @@ TEST_CASE("orbax: items of a step, and those of JSON as values") {
   CHECK(items[0].kind == orbax::item_kind::json);
   CHECK(items[1].name == "state");
   CHECK(items[1].kind == orbax::item_kind::tree);
-  const node extra = orbax::read_json_item({step.store, key("extra")}).value();
+  const json extra = orbax::read_json_item({step.store, key("extra")}).value();
   CHECK(*extra.find("lr")->to_double() == 0.1);
   CHECK(extra.find("tags")->if_array()->size() == 2);
   CHECK(

@@ -55,13 +55,13 @@ result<orbax::tree_store> tree_of(
 }
 
 TEST_CASE("orbax: every leaf of what Orbax wrote has the elements that were saved") {
-  const node index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
+  const json index = parse_json(as_bytes(test::read_file(golden + "index.json"))).value();
   int arrays = 0;
-  for (const node& one : *index.find("cases")->if_array()) {
+  for (const json& one : *index.find("cases")->if_array()) {
     const std::string name = *one.find("case")->if_string();
     const std::string expected = test::read_file(golden + name + ".bin");
-    for (const node& leaf : *one.find("leaves")->if_array()) {
-      const node* const offset = leaf.find("offset");
+    for (const json& leaf : *one.find("leaves")->if_array()) {
+      const json* const offset = leaf.find("offset");
       if (offset == nullptr) continue;
       std::string path = golden + name;
       std::string leaf_name = *leaf.find("name")->if_string();
@@ -224,10 +224,10 @@ TEST_CASE("orbax: leaves whose names begin others', or are not keys, are all the
       INFO(one.shown);
       CHECK(from.load<std::vector<std::int32_t>>(one.shown).value() ==
             std::vector<std::int32_t>{one.value, one.value * one.value});
-      const node told = from.attributes(one.shown).value();
-      const node* const original = told.find("original_name");
+      const json told = from.attributes(one.shown).value();
+      const json* const original = told.find("original_name");
       CHECK((original != nullptr) == (one.original != nullptr));
-      if (original != nullptr) CHECK(*original == node(one.original));
+      if (original != nullptr) CHECK(*original == json(one.original));
     }
     CHECK(from.names() == names);
     CHECK(from.empty_groups() == std::vector<std::string>{"e"});

@@ -95,14 +95,14 @@ TEST_CASE("orbax: damaged and hostile containers") {
 
 TEST_CASE("orbax: scalars have their kind of Python") {
   const any_store from = tree_of("rich-types");
-  CHECK(orbax::read_scalar(from, "py/i").value() == node(-5));
-  CHECK(orbax::read_scalar(from, "py/f").value() == node(0.5));
-  CHECK(orbax::read_scalar(from, "py/b").value() == node(true));
-  CHECK(orbax::read_scalar(from, "py/s").value() == node("text"));
+  CHECK(orbax::read_scalar(from, "py/i").value() == json(-5));
+  CHECK(orbax::read_scalar(from, "py/f").value() == json(0.5));
+  CHECK(orbax::read_scalar(from, "py/b").value() == json(true));
+  CHECK(orbax::read_scalar(from, "py/s").value() == json("text"));
   const any_store aggregate = tree_of("aggregate");
-  CHECK(orbax::read_scalar(aggregate, "big").value() == node((std::uint64_t{1} << 63) + 5));
-  CHECK(orbax::read_scalar(aggregate, "n").value() == node(2.5));
-  CHECK(orbax::read_scalar(aggregate, "flag").value() == node(true));
+  CHECK(orbax::read_scalar(aggregate, "big").value() == json((std::uint64_t{1} << 63) + 5));
+  CHECK(orbax::read_scalar(aggregate, "n").value() == json(2.5));
+  CHECK(orbax::read_scalar(aggregate, "flag").value() == json(true));
   for (const char* other : {"w", "z", "mask"}) {
     const auto refused = orbax::read_scalar(aggregate, other);
     REQUIRE(!refused);

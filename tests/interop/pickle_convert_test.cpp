@@ -12,7 +12,7 @@ namespace pickle_convert_test {
 using namespace zarrpoint;
 using namespace std::string_literals;
 
-node json(std::string_view text) { return parse_json(as_bytes(text)).value(); }
+json parsed(std::string_view text) { return parse_json(as_bytes(text)).value(); }
 
 TEST_CASE("pickle: what JSON knows becomes a node") {
   // {'a': [1, 'x', None, 2.5, True, -7, 2**40, 2**63], 'b': {}, 'c': [], 'd': {'e': [[1], [2, 3]]}}
@@ -21,21 +21,21 @@ TEST_CASE("pickle: what JSON knows becomes a node") {
       "00"
       "00000000018a090000000000000080006558010000006271047d710558010000006371065d710758010000006471"
       "087d7109580100000065710a5d710b285d710c4b01615d710d284b024b03656573752e"));
-  CHECK(torch::to_node(root.value()).value() ==
-        json(R"({"a":[1,"x",null,2.5,true,-7,1099511627776,9223372036854775808],)"
-             R"("b":{},"c":[],"d":{"e":[[1],[2,3]]}})"));
+  CHECK(torch::to_json(root.value()).value() ==
+        parsed(R"({"a":[1,"x",null,2.5,true,-7,1099511627776,9223372036854775808],)"
+               R"("b":{},"c":[],"d":{"e":[[1],[2,3]]}})"));
   const auto ordered = test::unpickle(
       test::from_hex("800263636f6c6c656374696f6e730a4f726465726564446963740a710029"
                      "5271012858010000006171024b0158010000006271035d71044b0261752e"));
-  CHECK(torch::to_node(ordered.value()).value() == json(R"({"a":1,"b":[2]})"));
+  CHECK(torch::to_json(ordered.value()).value() == parsed(R"({"a":1,"b":[2]})"));
   const auto twice = test::unpickle("\x80\x02}(U\1aK\1U\1bK\3U\1aK\2u."s);
-  CHECK(torch::to_node(twice.value()).value() == json(R"({"a":2,"b":3})"));
-  CHECK(torch::to_node(test::unpickle("\x80\x02K\1K\2\x86."s).value()).value() == json("[1,2]"));
+  CHECK(torch::to_json(twice.value()).value() == parsed(R"({"a":2,"b":3})"));
+  CHECK(torch::to_json(test::unpickle("\x80\x02K\1K\2\x86."s).value()).value() == parsed("[1,2]"));
 }
 
 TEST_CASE("pickle: what JSON does not know is refused, with its place") {
   const auto refusal = [](const std::string& bytes) {
-    const auto made = torch::to_node(test::unpickle(bytes).value());
+    const auto made = torch::to_json(test::unpickle(bytes).value());
     REQUIRE_FALSE(made);
     CHECK(made.failure().code == errc::unsupported);
     return made.failure().message;
@@ -63,7 +63,7 @@ TEST_CASE("pickle: a small one that stands for a large tree meets its budget") {
   }
   bytes += "1h\x0c.";  // the others are taken off the stack
   const auto root = test::unpickle(bytes).value();
-  CHECK(torch::to_node(root, {.max_values = 10000}).failure().code == errc::resource_limit);
+  CHECK(torch::to_json(root, {.max_values = 10000}).failure().code == errc::resource_limit);
   // One text, as often as a byte or two says: as an element, and as a key.
   std::string texts = "\x80\x02X\xe8\x03\0\0"s + std::string(1000, 'x') + "q\1"s + "0](";
   std::string keys = texts.substr(0, texts.size() - 2) + "](";
@@ -71,8 +71,8 @@ TEST_CASE("pickle: a small one that stands for a large tree meets its budget") {
   for (const std::string& all : {texts, keys}) {
     const auto many = test::unpickle(all + "e.").value();
     CHECK(many.element_count() == 100);
-    CHECK(torch::to_node(many, {.max_text = 100000}));
-    CHECK(torch::to_node(many, {.max_text = 99999}).failure().code == errc::resource_limit);
+    CHECK(torch::to_json(many, {.max_text = 100000}));
+    CHECK(torch::to_json(many, {.max_text = 99999}).failure().code == errc::resource_limit);
   }
 }
 

@@ -15,11 +15,11 @@ namespace pickle_writer_test {
 
 using namespace zarrpoint;
 
-node json(std::string_view text) { return parse_json(as_bytes(text)).value(); }
+json parsed(std::string_view text) { return parse_json(as_bytes(text)).value(); }
 
 TEST_CASE("pickle_writer: the bytes are those of CPython") {
-  CHECK(torch::write_pickle(json(R"({"a":[1,"x",null,2.5,true,-7,1099511627776,)"
-                                 R"(9223372036854775808],"b":{},"c":[],"d":{"e":[[1],[2,3]]}})"))
+  CHECK(torch::write_pickle(parsed(R"({"a":[1,"x",null,2.5,true,-7,1099511627776,)"
+                                   R"(9223372036854775808],"b":{},"c":[],"d":{"e":[[1],[2,3]]}})"))
             .value() ==
         test::from_hex("80027d71002858010000006171015d7102284b0158010000007871034e47400400000000000"
                        "0884af9ffffff8a06"
@@ -28,32 +28,32 @@ TEST_CASE("pickle_writer: the bytes are those of CPython") {
                        "00006471087d71"
                        "09580100000065710a5d710b285d710c4b01615d710d284b024b03656573752e"));
   CHECK(
-      torch::write_pickle(json("[-1099511627776,2147483648,-2147483649,2147483648,"
-                               "-9223372036854775808,9223372036854775807]"))
+      torch::write_pickle(parsed("[-1099511627776,2147483648,-2147483649,2147483648,"
+                                 "-9223372036854775808,9223372036854775807]"))
           .value() ==
       test::from_hex("80025d7100288a060000000000ff8a0500000080008a05ffffff7fff8a0500000080008a0800"
                      "000000000000808a08ffffffffffffff7f652e"));
-  CHECK(torch::write_pickle(json(R"({"iteration":7})")).value() ==
+  CHECK(torch::write_pickle(parsed(R"({"iteration":7})")).value() ==
         test::from_hex("80027d71005809000000697465726174696f6e71014b07732e"));
 }
 
-node random_node(std::mt19937_64& random, int depth) {
+json random_json(std::mt19937_64& random, int depth) {
   switch (random() % (depth > 0 ? 8 : 6)) {
-    case 0: return node();
-    case 1: return node(random() % 2 == 0);
-    case 2: return node(static_cast<std::int64_t>(random()) >> random() % 64);
-    case 3: return node(random());
-    case 4: return node(static_cast<double>(random()) / 3);
-    case 5: return node(std::string(random() % 300, 'x') + "\xc3\xa9");
+    case 0: return json();
+    case 1: return json(random() % 2 == 0);
+    case 2: return json(static_cast<std::int64_t>(random()) >> random() % 64);
+    case 3: return json(random());
+    case 4: return json(static_cast<double>(random()) / 3);
+    case 5: return json(std::string(random() % 300, 'x') + "\xc3\xa9");
     case 6: {
-      node::array out;
-      for (std::size_t n = random() % 5; n > 0; --n) out.push_back(random_node(random, depth - 1));
+      json::array out;
+      for (std::size_t n = random() % 5; n > 0; --n) out.push_back(random_json(random, depth - 1));
       return out;
     }
     default: {
-      node::object out;
+      json::object out;
       for (std::size_t n = random() % 5; n > 0; --n)
-        out.push_back({"k" + std::to_string(n), random_node(random, depth - 1)});
+        out.push_back({"k" + std::to_string(n), random_json(random, depth - 1)});
       return out;
     }
   }
@@ -62,17 +62,17 @@ node random_node(std::mt19937_64& random, int depth) {
 TEST_CASE("pickle_writer: what is written is what is read") {
   std::mt19937_64 random(3);
   for (int i = 0; i < 2000; ++i) {
-    const node value = random_node(random, 5);
+    const json value = random_json(random, 5);
     const std::string bytes = torch::write_pickle(value).value();
-    CHECK(torch::to_node(test::unpickle(bytes).value()).value() == value);
+    CHECK(torch::to_json(test::unpickle(bytes).value()).value() == value);
     CHECK(torch::write_pickle(value).value() == bytes);
   }
-  node::array many;  // batches, and memo indices beyond a byte
+  json::array many;  // batches, and memo indices beyond a byte
   for (int i = 0; i < 2001; ++i) many.emplace_back(std::to_string(i));
-  CHECK(torch::to_node(test::unpickle(torch::write_pickle(many).value()).value()).value() ==
-        node(many));
+  CHECK(torch::to_json(test::unpickle(torch::write_pickle(many).value()).value()).value() ==
+        json(many));
   const double infinite = std::numeric_limits<double>::infinity();
-  CHECK(test::unpickle(torch::write_pickle(node(infinite)).value()).value().to_double() ==
+  CHECK(test::unpickle(torch::write_pickle(json(infinite)).value()).value().to_double() ==
         infinite);
 }
 
@@ -143,11 +143,11 @@ TEST_CASE("pickle_writer: objects, and what is there again, in the bytes of CPyt
 }
 
 TEST_CASE("pickle_writer: what no pickle of ours may hold") {
-  CHECK(torch::write_pickle(node("\xff")).failure().code == errc::invalid_argument);
-  CHECK(torch::write_pickle(node(node::object{{"\xff", 1}})).failure().code ==
+  CHECK(torch::write_pickle(json("\xff")).failure().code == errc::invalid_argument);
+  CHECK(torch::write_pickle(json(json::object{{"\xff", 1}})).failure().code ==
         errc::invalid_argument);
-  node deep;
-  for (int i = 0; i < 101; ++i) deep = node(node::array{std::move(deep)});
+  json deep;
+  for (int i = 0; i < 101; ++i) deep = json(json::array{std::move(deep)});
   CHECK(torch::write_pickle(deep).failure().code == errc::invalid_argument);
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("pickled_numpy: scalars are numbers") {
   const auto array = read(scalar);
   REQUIRE(array);
   CHECK(array->spec.shape.rank() == 0);
-  CHECK(torch::detail::number_of(*array) == node(1.5));
+  CHECK(torch::detail::number_of(*array) == json(1.5));
 }
 
 TEST_CASE("pickled_numpy: what is not of numbers, or has other bytes than it says, is not one") {

@@ -31,7 +31,7 @@ zp::context with_gzip() {
   return how;
 }
 
-std::string text(const zp::node& entry, std::string_view member) {
+std::string text(const zp::json& entry, std::string_view member) {
   return *entry.find(member)->if_string();
 }
 
@@ -43,10 +43,10 @@ class reader {
   }
 
   int run() {
-    for (const zp::node& entry : list(index_, "arrays")) check(text(entry, "path"), array(entry));
-    for (const zp::node& entry : list(index_, "groups")) check(text(entry, "path"), group(entry));
-    for (const zp::node& file : list(index_, "safetensors")) {
-      for (const zp::node& entry : list(file, "tensors"))
+    for (const zp::json& entry : list(index_, "arrays")) check(text(entry, "path"), array(entry));
+    for (const zp::json& entry : list(index_, "groups")) check(text(entry, "path"), group(entry));
+    for (const zp::json& file : list(index_, "safetensors")) {
+      for (const zp::json& entry : list(file, "tensors"))
         check(text(file, "path") + ": " + text(entry, "name"), safetensors(file, entry));
     }
     std::printf("zarrpoint read %d arrays, groups and tensors, %d wrong\n", checked_, wrong_);
@@ -54,7 +54,7 @@ class reader {
   }
 
  private:
-  static const zp::node::array& list(const zp::node& of, std::string_view member) {
+  static const zp::json::array& list(const zp::json& of, std::string_view member) {
     return *of.find(member)->if_array();
   }
 
@@ -66,11 +66,11 @@ class reader {
   }
 
   /// Compares with the data type, shape and contents that `entry` names.
-  zp::result<void> compare(const zp::tensor& loaded, const zp::node& entry) const {
+  zp::result<void> compare(const zp::tensor& loaded, const zp::json& entry) const {
     if (to_string(loaded.type()) != text(entry, "dtype"))
       return zp::error{zp::errc::dtype_mismatch, std::string(to_string(loaded.type()))};
     zp::dims shape;
-    for (const zp::node& extent : list(entry, "shape")) shape.push_back(extent.to_int64().value());
+    for (const zp::json& extent : list(entry, "shape")) shape.push_back(extent.to_int64().value());
     if (loaded.shape() != shape)
       return zp::error{zp::errc::shape_mismatch, to_string(loaded.shape())};
     if (!exchange::same(loaded, folder_ + "/" + text(entry, "expected")))
@@ -78,7 +78,7 @@ class reader {
     return {};
   }
 
-  zp::result<void> array(const zp::node& entry) const {
+  zp::result<void> array(const zp::json& entry) const {
     ZARRPOINT_TRY(store, zp::file_store::open(folder_, {.read_only = true}));
     ZARRPOINT_TRY(key, zp::store_key::parse(text(entry, "path")));
     ZARRPOINT_TRY(opened, zp::array::open(store, key, with_gzip()));
@@ -86,13 +86,13 @@ class reader {
     return compare(loaded, entry);
   }
 
-  zp::result<void> group(const zp::node& entry) const {
+  zp::result<void> group(const zp::json& entry) const {
     ZARRPOINT_TRY(opened, zp::open(folder_ + "/" + text(entry, "path"), with_gzip()));
     std::vector<std::string> wanted;
-    for (const zp::node& leaf : list(entry, "leaves")) wanted.push_back(*leaf.if_string());
+    for (const zp::json& leaf : list(entry, "leaves")) wanted.push_back(*leaf.if_string());
     std::sort(wanted.begin(), wanted.end());
     if (opened.names() != wanted) return zp::error{zp::errc::not_found, "other leaves"};
-    const zp::node* best = opened.attributes().find("best");
+    const zp::json* best = opened.attributes().find("best");
     if (best == nullptr || best->to_double() != std::numeric_limits<double>::infinity())
       return zp::error{zp::errc::corrupt, "other attributes"};
     for (const std::string& name : wanted) {
@@ -102,7 +102,7 @@ class reader {
     return {};
   }
 
-  zp::result<void> safetensors(const zp::node& file, const zp::node& entry) const {
+  zp::result<void> safetensors(const zp::json& file, const zp::json& entry) const {
     ZARRPOINT_TRY(opened, zp::safetensors::open(folder_ + "/" + text(file, "path")));
     ZARRPOINT_TRY(spec, opened.spec(text(entry, "name")));
     ZARRPOINT_TRY(loaded, zp::tensor::make(spec));
@@ -111,7 +111,7 @@ class reader {
   }
 
   std::string folder_;
-  zp::node index_;
+  zp::json index_;
   int checked_ = 0;
   int wrong_ = 0;
 };

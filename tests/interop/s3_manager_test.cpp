@@ -104,13 +104,13 @@ TEST_CASE("s3: a manager by the URL of its place, with items") {
   auto manager = zp::checkpoint_manager::open("s3://bucket/url/run", how).value();
   save_step(manager, 1, 1).value();
   manager
-      .save_items(2,
-                  {{.name = "model", .leaves = {{"w", values(2)}}}, {.name = "x.json", .json = 7}})
+      .save_items(
+          2, {{.name = "model", .leaves = {{"w", values(2)}}}, {.name = "x.json", .document = 7}})
       .value();
   manager.wait().value();
   CHECK(manager.steps() == list{2});
   CHECK(has_step(manager.restore(2, "model"), 2, 2));
-  CHECK(manager.json(2, "x.json").value() == zp::node(7));
+  CHECK(manager.document(2, "x.json").value() == zp::json(7));
   // An observer sees what others have published since.
   how.exclusive = false;
   auto watcher = zp::checkpoint_manager::open("s3://bucket/url/run", how).value();

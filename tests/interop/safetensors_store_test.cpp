@@ -64,7 +64,7 @@ TEST_CASE("safetensors store: tensors are viewed in the file, metadata are attri
   CHECK(view.is_zero_copy());
   CHECK(ckpt.load<std::vector<std::uint8_t>>("opt/b").value() == b);
   CHECK(ckpt.load<tensor>("none").value().shape() == dims{0, 3});
-  CHECK(*ckpt.attributes().find("format") == node("pt"));
+  CHECK(*ckpt.attributes().find("format") == json("pt"));
   CHECK(verify(ckpt).value().failures.empty());
 }
 
@@ -108,14 +108,14 @@ TEST_CASE("safetensors store: the files of an index, and what it leaves out") {
   CHECK(from.names() == std::vector<std::string>{"x", "y"});
   CHECK(from.load<std::vector<std::uint8_t>>("x").value() == std::vector<std::uint8_t>{3});
   CHECK(from.load<std::vector<std::uint8_t>>("y").value() == std::vector<std::uint8_t>{2});
-  CHECK(*from.attributes().find("a") == node("1"));
-  CHECK(*from.attributes().find("b") == node("2"));
-  const node& told = *from.attributes().find("weight_map");
-  CHECK(*told.find("left_out") == node(std::uint64_t{2}));
-  const node::array& left = *told.find("tensors")->if_array();
+  CHECK(*from.attributes().find("a") == json("1"));
+  CHECK(*from.attributes().find("b") == json("2"));
+  const json& told = *from.attributes().find("weight_map");
+  CHECK(*told.find("left_out") == json(std::uint64_t{2}));
+  const json::array& left = *told.find("tensors")->if_array();
   REQUIRE(left.size() == 2);
-  CHECK(*left[0].find("name") == node("x"));
-  CHECK(*left[0].find("file") == node("1.safetensors"));
+  CHECK(*left[0].find("name") == json("x"));
+  CHECK(*left[0].find("file") == json("1.safetensors"));
   CHECK(left[0].find("reason")->if_string()->find("from \"2.safetensors\"") != std::string::npos);
   CHECK(left[1].find("reason")->if_string()->find("not in the weight_map") != std::string::npos);
   CHECK(told.find("total_size")->if_string()->find("have 2 bytes") != std::string::npos);

@@ -120,14 +120,14 @@ TEST_CASE("what a format has no place for is refused where data would be lost") 
   for (const any_writable_format& format :
        {any_writable_format(safetensors::format{}), any_writable_format(dcp::format{})}) {
     save_options with{.format = format};
-    with.attributes = node::object{{"a", 1}};
+    with.attributes = json::object{{"a", 1}};
     auto refused = save(path, leaves, with);
     REQUIRE(!refused);
     CHECK(refused.failure().code == errc::unsupported);
     CHECK(has(refused.failure().message, "has no place for save_options::attributes"));
 
     with = {.format = format};
-    with.attributes_of = {{"w", node::object{{"a", 1}}}};
+    with.attributes_of = {{"w", json::object{{"a", 1}}}};
     refused = save(path, leaves, with);
     REQUIRE(!refused);
     CHECK(has(refused.failure().message, "the attributes of \"w\""));
@@ -139,7 +139,7 @@ TEST_CASE("what a format has no place for is refused where data would be lost") 
     CHECK(!fs::exists(path));
 
     with = {.rules = {{.chunk_byte_size = 4}}, .elide_fill = true, .format = format};
-    with.attributes = node::object{};  // nothing is lost
+    with.attributes = json::object{};  // nothing is lost
     const auto saved = save(path, leaves, with);
     REQUIRE(saved);
     REQUIRE(saved->warnings.size() == 2);
@@ -259,7 +259,7 @@ TEST_CASE("what many processes cannot save in a format is an error on all, and n
   for (const any_writable_format& to :
        {any_writable_format(orbax::format{}), any_writable_format(dcp::format{})}) {
     CHECK(has(refusal({.storage = {.format = to}}, true), "has no place for the object \"o"));
-    CHECK(has(refusal({.storage = {.attributes = node::object{{"a", 1}}, .format = to}}, false),
+    CHECK(has(refusal({.storage = {.attributes = json::object{{"a", 1}}, .format = to}}, false),
               "has no place for save_options::attributes"));
     CHECK(has(refusal({.storage = {.format = to}, .content_metadata = 1}, false),
               "has no place for group_save_options::content_metadata"));
@@ -291,7 +291,7 @@ TEST_CASE("the save of one format loses nothing that its options ask for") {
       CHECK(has(one.failure().message, what));
     }
   };
-  const save_options noted{.attributes = node::object{{"a", 1}}};
+  const save_options noted{.attributes = json::object{{"a", 1}}};
   check_lost(noted, "has no place for save_options::attributes");
   check_lost({.rules = {{.cast = dtype_kind::float64}}}, "has no place for the cast");
   for (const auto& one : {orbax::save(dir / "no", {{"w", w}}, noted),
@@ -344,7 +344,7 @@ TEST_CASE("what a plan that is kept lets differ is checked again") {
   REQUIRE(!report);
   CHECK(has(report.failure().message, "custom_metadata and step_metadata must be objects"));
   CHECK(!fs::exists(dir / "b"));
-  as.custom_metadata = node::object{{"a", 1}};
+  as.custom_metadata = json::object{{"a", 1}};
   how.format = as;
   const auto again = orbax::save(dir / "b", {{"w", w}}, how);
   REQUIRE(again);

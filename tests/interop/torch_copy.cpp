@@ -49,7 +49,7 @@ class copier {
       }
       return pt::value(std::move(out));
     }
-    ZARRPOINT_TRY(plain, pt::to_node(value));
+    ZARRPOINT_TRY(plain, pt::to_json(value));
     return pt::value(std::move(plain));
   }
 

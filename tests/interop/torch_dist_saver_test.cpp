@@ -4,7 +4,7 @@
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/async_saves.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
@@ -311,7 +311,7 @@ TEST_CASE("torch_dist: what the ranks of Megatron-Core wrote, saved again, has t
     CHECK(ours.values[i].name == theirs.values[i].name);
   CHECK(test::read_file(path + "/metadata.json") == test::read_file(golden + "/metadata.json"));
   const auto common = [](const std::string& of) {
-    return to_node(load_common_state(of, group_with()).value()).value();
+    return to_json(load_common_state(of, group_with()).value()).value();
   };
   CHECK(common(path) == common(golden));
   const auto store_of = [](const std::string& of) {
@@ -517,7 +517,7 @@ TEST_CASE("torch_dist: objects have the same bytes, whatever may be in flight") 
   // Some are files of torch.save, some are not; with room their files are made once, else twice.
   const memory_store made;
   const store_key key = store_key::parse("o").value();
-  REQUIRE(torch::save(made, key, torch::value(node::object{{"step", 7}, {"text", "a"}})));
+  REQUIRE(torch::save(made, key, torch::value(json::object{{"step", 7}, {"text", "a"}})));
   const auto file = get(made, key, SIZE_MAX).value().value();
   state tree{state::map{}};
   for (int i = 0; i < 6; ++i) {
@@ -668,8 +668,8 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
       {{.rules = {{.chunk_byte_size = 15}}}, "a rule sets chunk_byte_size"},
       {{.rules = {{.codecs = zstd_codecs()}}}, "a rule sets codecs"},
       {{.rules = {{.cast = dtype_kind::string}}}, "unsupported"},
-      {{.attributes = node::object{{"run", 7}}}, "save_options::attributes"},
-      {{.attributes_of = node::object{{"w", node::object{{"a", 1}}}}}, "attributes_of"},
+      {{.attributes = json::object{{"run", 7}}}, "save_options::attributes"},
+      {{.attributes_of = json::object{{"w", json::object{{"a", 1}}}}}, "attributes_of"},
   };
   for (const auto& one : wrong) {
     CAPTURE(one.said);
@@ -678,7 +678,7 @@ TEST_CASE("torch_dist: what the layout does not have is refused, and not left ou
     CHECK(has(refused(2, of("w", f32), options), one.said));
   }
   group_save_options none = as_torch_dist();
-  none.storage.attributes = node::object{{"run", 7}};
+  none.storage.attributes = json::object{{"run", 7}};
   CHECK(has(refused(
                 1,
                 [](int) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
@@ -29,7 +29,7 @@ std::string as_text(const std::string& pickle, const torch::pickle_node_limits& 
 
 std::string document(const std::string& pickle, const torch::pickle_node_limits& limits = {}) {
   const auto made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), limits);
-  if (made) REQUIRE(detail::state_from_node(*made));
+  if (made) REQUIRE(detail::state_from_json(*made));
   return as_text(pickle, limits);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("torch_document: every kind of object that Python wrote, by protocols 
   const any_store store = file_store::open(std::string(ZARRPOINT_TEST_GOLDEN) + "/torch").value();
   for (const char* name : {"objects-2.pt", "objects-4.pt", "objects-5.pt"}) {
     CAPTURE(name);
-    const node all = torch::to_document(torch::open(store, key(name)).value()).value();
+    const json all = torch::to_document(torch::open(store, key(name)).value()).value();
     for (const auto& [member, expected] : every_kind) {
       CAPTURE(member);
       REQUIRE(all.find(member) != nullptr);
@@ -121,7 +121,7 @@ TEST_CASE("torch_document: every kind of object that Python wrote, by protocols 
     CHECK(begins("sparse", R"({"__class__":"torch._utils._rebuild_sparse_tensor")"));
     CHECK(begins("quantised", R"({"__class__":"torch._utils._rebuild_qtensor")"));
     // All of it is a state, in which tensors are leaves.
-    const state made = detail::state_from_node(all).value();
+    const state made = detail::state_from_json(all).value();
     CHECK(made.get<int>("args/num_layers").value() == 24);
     CHECK(made.get<std::string>("bytes").value() == "\xff\0"s);
     REQUIRE(made.find("scale")->if_tensor() != nullptr);
@@ -173,7 +173,7 @@ TEST_CASE("torch_document: what our own saver escaped comes back as it was") {
   for (const char* text : {R"({"$":"hole"})", R"({"$":"float64","bits":"7ff8000000000000"})",
                            R"({"$":"text","base64":"/w=="})", R"({"$$a":1})"}) {
     CAPTURE(text);
-    const node escaped = parse_json(as_bytes(std::string_view(text))).value();
+    const json escaped = parse_json(as_bytes(std::string_view(text))).value();
     const memory_store store;
     torch::save(store, key("f"), escaped).value();
     CHECK(torch::to_document(torch::open(store, key("f")).value()).value() == escaped);
@@ -186,7 +186,7 @@ TEST_CASE("torch_document: what our own saver escaped comes back as it was") {
     torch::save(store, key("f"), parse_json(as_bytes(std::string_view(text))).value()).value();
     const auto made = torch::to_document(torch::open(store, key("f")).value());
     REQUIRE(made);
-    CHECK(detail::state_from_node(*made));
+    CHECK(detail::state_from_json(*made));
   }
 }
 
@@ -277,14 +277,14 @@ TEST_CASE("torch_document: very many attributes, set at once and one by one") {
   pickle += "}(";
   for (std::uint32_t i = count; i > 0; i -= 2) pickle += text(key_of(i - 1)) + "K\2"s;
   pickle += "ub.";
-  const node made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), {}).value();
-  const node::object& members = *made.if_object();
+  const json made = torch::detail::pickle_to_document(test::unpickle(pickle).value(), {}).value();
+  const json::object& members = *made.if_object();
   REQUIRE(members.size() == 1 + count);
   CHECK(members[0].key == "__class__");
   bool same = true;
   for (std::uint32_t i = 0; i < count; ++i) {
-    const node::member& one = members[1 + i];
-    same = same && one.key == key_of(i) && one.value == node(i % 2 == 0 ? 1 : 2);
+    const json::member& one = members[1 + i];
+    same = same && one.key == key_of(i) && one.value == json(i % 2 == 0 ? 1 : 2);
   }
   CHECK(same);
 }
@@ -298,7 +298,7 @@ TEST_CASE("torch_document: damaged pickles give a document that is a state, or a
       const auto out = torch::detail::pickle_to_document(*root, {.max_depth = 48});
       if (!out) return;
       ++made;
-      CHECK(detail::state_from_node(*out));
+      CHECK(detail::state_from_json(*out));
     });
   CHECK(made > 0);
 }

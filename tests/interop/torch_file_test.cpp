@@ -65,7 +65,7 @@ TEST_CASE("torch_file: what PyTorch 1.13 and 2.15 wrote") {
     CHECK(as_text(torch::to_bytes(at("bytes")).value()) == "a\xff");
     CHECK(at("step").to_int64() == 7);
     CHECK(file.tensor(at("step")).failure().code == errc::invalid_argument);
-    CHECK(torch::to_node(file.root()).failure().code == errc::unsupported);
+    CHECK(torch::to_json(file.root()).failure().code == errc::unsupported);
 
     const torch::tensor_info info = file.tensor(at("bf16")).value();
     tensor wrong = tensor::make({dtype_kind::float16, {2}}).value();

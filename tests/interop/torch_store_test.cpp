@@ -71,7 +71,7 @@ TEST_CASE("torch store: a pickle takes no more than the budget of the caller") {
   const test::temp_directory made;
   const any_store folder = file_store::open(made.path().string()).value();
   torch::value::list numbers;
-  for (int i = 0; i < 10'000; ++i) numbers.push_back(node(i));
+  for (int i = 0; i < 10'000; ++i) numbers.push_back(json(i));
   torch::save(folder, key("m.pt"), torch::value::dict{{"steps", numbers}}).value();
   const std::string path = made.path().string() + "/m.pt";
   context tight = reading();
@@ -95,13 +95,13 @@ TEST_CASE("torch store: as docs/weights.md has it") {
   const any_store folder = file_store::open(made.path().string()).value();
   torch::save(folder, key("pytorch_model.bin"),
               dict{{"model", dict{{"layer.weight", matrix}, {"layer.turned", turned}}},
-                   {"layers", list{matrix, node(7), list{node("x"), matrix}}},
+                   {"layers", list{matrix, json(7), list{json("x"), matrix}}},
                    {"bias", dense_view(matrix.data, {dtype(dtype_kind::float32), {6}})},
-                   {"step", node(12)},
-                   {"rate", node(0.5)},
-                   {"is_best", node(true)},
-                   {"name", node("run 1")},
-                   {"groups", node(node::array{node(node::object{{"lr", 0.1}})})},
+                   {"step", json(12)},
+                   {"rate", json(0.5)},
+                   {"is_best", json(true)},
+                   {"name", json("run 1")},
+                   {"groups", json(json::array{json(json::object{{"lr", 0.1}})})},
                    {"empty", dict{}}})
       .value();
 
@@ -127,7 +127,7 @@ TEST_CASE("torch store: as docs/weights.md has it") {
   for (const auto& [leaf, type] : std::vector<std::pair<std::string, std::string>>{
            {"step", "int"}, {"rate", "float"}, {"is_best", "bool"}})
     CHECK(*array::open(store, key(leaf)).value().metadata().attributes.find("python_type") ==
-          node(type));
+          json(type));
   CHECK(ckpt.load<std::string>("groups").value() == R"([{"lr":0.1}])");
   CHECK(ckpt.load<std::string>("empty").value() == "{}");
 
@@ -164,7 +164,7 @@ TEST_CASE("torch store: the files of an index, and what it leaves out") {
   CHECK(from.names() == std::vector<std::string>{"a", "b"});
   CHECK(from.load<std::vector<std::int64_t>>("a").value() == std::vector<std::int64_t>{3});
   CHECK(from.load<std::vector<std::int64_t>>("b").value() == std::vector<std::int64_t>{2});
-  CHECK(*from.attributes().find("weight_map")->find("left_out") == node(std::uint64_t{2}));
+  CHECK(*from.attributes().find("weight_map")->find("left_out") == json(std::uint64_t{2}));
   const auto lost = with(R"({"weight_map":{"c":"1.bin"}})");
   CHECK(lost.failure().code == errc::corrupt);
   CHECK(lost.failure().message.find("tensor \"c\" is not in \"1.bin\"") != std::string::npos);
@@ -181,7 +181,7 @@ TEST_CASE("torch store: a value that is the whole of a file") {
       .value();
   const any_store store = torch::archive_store::open(folder, key("t.pt")).value();
   CHECK(array::open(store, key("value")).value().spec().shape == dims{2});
-  torch::save(folder, key("n.pt"), node(5)).value();
+  torch::save(folder, key("n.pt"), json(5)).value();
   const any_store number = torch::archive_store::open(folder, key("n.pt")).value();
   CHECK(array::open(number, key("value")).value().spec().type == dtype_kind::int64);
   CHECK(torch::archive_store::open(folder, key("none.pt")).failure().code == errc::not_found);

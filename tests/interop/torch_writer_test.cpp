@@ -85,19 +85,19 @@ TEST_CASE("torch_writer: the pickle is that of PyTorch 2.15") {
 
 TEST_CASE("torch_writer: values, bytes and the name of the archive; always the same file") {
   const memory_store store;
-  const node plain = node::object{{"iteration", 7}, {"names", node::array{"a", nullptr, 1.5}}};
+  const json plain = json::object{{"iteration", 7}, {"names", json::array{"a", nullptr, 1.5}}};
   const torch::value::dict tree{{"plain", plain},
                                 {"bytes", torch::value::bytes{std::byte{0}, std::byte{0xff}}},
-                                {"list", torch::value::list{node(true), torch::value::dict{}}}};
+                                {"list", torch::value::list{json(true), torch::value::dict{}}}};
   torch::save(store, key("a.pt"), tree, "common").value();
   torch::save(store, key("b.pt"), tree, "common").value();
   CHECK(get(store, key("a.pt"), 1 << 20).value() == get(store, key("b.pt"), 1 << 20).value());
   const torch::file file = torch::open(store, key("a.pt")).value();
-  CHECK(torch::to_node(*file.root().find("plain")).value() == plain);
+  CHECK(torch::to_json(*file.root().find("plain")).value() == plain);
   CHECK(as_text(torch::to_bytes(*file.root().find("bytes")).value()) ==
         std::string_view("\0\xff", 2));
-  CHECK(torch::to_node(*file.root().find("list")).value() ==
-        node(node::array{true, node::object{}}));
+  CHECK(torch::to_json(*file.root().find("list")).value() ==
+        json(json::array{true, json::object{}}));
   CHECK(record(store, "a.pt", "common/version") == "3\n");
 }
 
@@ -111,11 +111,11 @@ TEST_CASE("torch_writer: what PyTorch cannot read is not written") {
   };
   const tensor strange = counted({dtype_kind::float8_e3m4, {2}});
   CHECK(refused(torch::value::dict{{"x", strange.view()}}) == errc::unsupported);
-  CHECK(refused(node("\xff")) == errc::invalid_argument);
-  CHECK(refused(torch::value::dict{{"\xff", node()}}) == errc::invalid_argument);
-  CHECK(refused(node(), "") == errc::invalid_argument);
-  CHECK(refused(node(), "a/b") == errc::invalid_argument);
-  CHECK(refused(node(), "..") == errc::invalid_argument);
+  CHECK(refused(json("\xff")) == errc::invalid_argument);
+  CHECK(refused(torch::value::dict{{"\xff", json()}}) == errc::invalid_argument);
+  CHECK(refused(json(), "") == errc::invalid_argument);
+  CHECK(refused(json(), "a/b") == errc::invalid_argument);
+  CHECK(refused(json(), "..") == errc::invalid_argument);
   torch::value deep;
   for (int i = 0; i < 101; ++i) deep = torch::value::list{std::move(deep)};
   CHECK(refused(deep) == errc::invalid_argument);

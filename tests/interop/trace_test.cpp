@@ -36,10 +36,10 @@ struct seen_trace {
 /// Reads a file as a viewer does: each lane is a stack.
 seen_trace read_trace(const std::string& path, std::int64_t process) {
   seen_trace out;
-  const node all = parse_json(as_bytes(text_of(path))).value();
+  const json all = parse_json(as_bytes(text_of(path))).value();
   std::map<std::int64_t, std::vector<std::string>> open;
   double last = 0;
-  for (const node& one : *all.if_array()) {
+  for (const json& one : *all.if_array()) {
     if (*one.find("pid")->to_int64() != process) out.wrong += "pid; ";
     const std::string kind = *one.find("ph")->if_string();
     if (kind == "M") continue;
@@ -50,7 +50,7 @@ seen_trace read_trace(const std::string& path, std::int64_t process) {
     auto& lane = open[*one.find("tid")->to_int64()];
     if (kind == "B") {
       lane.push_back(name);
-      const node& about = *one.find("args");
+      const json& about = *one.find("args");
       out.items.push_back(*about.find("item")->if_string());
       out.bytes[name] += static_cast<std::uint64_t>(*about.find("bytes")->to_int64());
     } else if (kind != "E" || lane.empty() || lane.back() != name) {

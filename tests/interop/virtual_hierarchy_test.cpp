@@ -37,7 +37,7 @@ TEST_CASE("made hierarchy: arrays, the groups above them, and attributes of the 
            std::vector<std::byte>())
       .value();
   made.add("b/one", detail::raw_array({dtype(dtype_kind::uint8), {}}), {std::byte{7}}).value();
-  node attributes;
+  json attributes;
   attributes.set("answer", 42);
   made.finish(attributes).value();
   using texts = std::vector<std::string>;
@@ -80,9 +80,9 @@ TEST_CASE("made hierarchy: names that cannot be, are twice, or beneath an array,
     made.add("a", detail::raw_array(pair_of_bytes), two()).value();
     made.add(name, detail::raw_array(pair_of_bytes), two()).value();
     made.finish({}).value();
-    const node told = parse_json(as_bytes(document_of(made, shown))).value();
+    const json told = parse_json(as_bytes(document_of(made, shown))).value();
     REQUIRE(told.find("attributes") != nullptr);
-    CHECK(*told.find("attributes")->find("original_name") == node(name));
+    CHECK(*told.find("attributes")->find("original_name") == json(name));
     CHECK(made.open(key(shown + "/c/0"), "chunk").value()->size() == 2);
     CHECK(document_of(made, "a").find("original_name") == std::string::npos);
   }
@@ -98,8 +98,8 @@ TEST_CASE("made hierarchy: what is not read is listed with its reason and its by
   made.finish({}).value();
   CHECK(names(made, "q") == std::vector<std::string>{"c/", "zarr.json"});
   CHECK(made.open(key("q/c/0"), "chunk").value()->size() == 2);
-  const node told = parse_json(as_bytes(document_of(made, "q"))).value();
-  CHECK(*told.find("attributes")->find("unread") == node("it is quantised"));
+  const json told = parse_json(as_bytes(document_of(made, "q"))).value();
+  CHECK(*told.find("attributes")->find("unread") == json("it is quantised"));
   const auto parsed = parse_array_v3(told);
   CHECK(parsed.failure().code == errc::unsupported);
   CHECK(parsed.failure().message.find("torch.qint8") != std::string::npos);
@@ -128,8 +128,8 @@ struct grids final : detail::lazy_nodes {
   std::vector<std::pair<std::string, dims>> all;
 
   std::string original_name(std::size_t number) const override { return all[number].first; }
-  result<node> document(std::size_t number) const override {
-    return node(node::object{{"rank", std::uint64_t{all[number].second.rank()}}});
+  result<json> document(std::size_t number) const override {
+    return json(json::object{{"rank", std::uint64_t{all[number].second.rank()}}});
   }
   result<dims> counts(std::size_t number) const override { return all[number].second; }
   result<std::unique_ptr<blob>> chunk(std::size_t number, std::string_view at,
@@ -192,7 +192,7 @@ struct stored_documents final : detail::lazy_nodes {
   std::uint64_t most = 1000;
 
   std::string original_name(std::size_t) const override { return "n\n"; }
-  result<node> document(std::size_t) const override { return node(); }
+  result<json> document(std::size_t) const override { return json(); }
   result<dims> counts(std::size_t) const override { return dims(); }
   result<std::unique_ptr<blob>> chunk(std::size_t, std::string_view, std::string) const override {
     return std::unique_ptr<blob>();

@@ -87,7 +87,7 @@ class writer {
     save_safetensors("ours.safetensors", core);
     save_each_type();
 
-    const zp::node index(zp::node::object{{"arrays", std::move(arrays_)},
+    const zp::json index(zp::json::object{{"arrays", std::move(arrays_)},
                                           {"groups", std::move(groups_)},
                                           {"zips", std::move(zips_)},
                                           {"hierarchies", std::move(hierarchies_)},
@@ -107,10 +107,10 @@ class writer {
         const zp::save_options options{
             .zarr_format = format,
             .consolidated_metadata = consolidated,
-            .attributes = zp::node::object{{"optimizer", "adam"}},
-            .attributes_of = {{"layers/0", zp::node::object{{"layer", 0}}},
-                              {"e", zp::node::object{{"why", zp::node()}}},
-                              {"layers/0/w", zp::node::object{{"unit", "m"}}}}};
+            .attributes = zp::json::object{{"optimizer", "adam"}},
+            .attributes_of = {{"layers/0", zp::json::object{{"layer", 0}}},
+                              {"e", zp::json::object{{"why", zp::json()}}},
+                              {"layers/0/w", zp::json::object{{"unit", "m"}}}}};
         zp::save(folder_ + "/v" + std::to_string(format) + "-attributes" +
                      (consolidated ? "-consolidated" : "") + ".zarr",
                  leaves, options)
@@ -140,7 +140,7 @@ class writer {
                   {std::string(to_string(kind)) + '-' + std::to_string(count), std::move(values)});
             }
           }
-          zp::node::object options{
+          zp::json::object options{
               {"cname", cname}, {"clevel", 1}, {"shuffle", shuffle}, {"blocksize", block_size}};
           const std::string name = std::string("blosc-") + cname + '-' + shuffle + '-' +
                                    std::to_string(block_size) + ".zarr";
@@ -218,22 +218,22 @@ class writer {
   void save_zip(const std::string& path, const std::vector<named_tensor>& tensors,
                 const zp::save_options& options) {
     std::vector<zp::leaf> leaves;
-    zp::node::array arrays;
+    zp::json::array arrays;
     for (const named_tensor& each : tensors) {
       leaves.emplace_back(each.name, each.value.view());
-      arrays.push_back(zp::node::object{{"name", each.name},
+      arrays.push_back(zp::json::object{{"name", each.name},
                                         {"dtype", std::string(to_string(each.value.type()))},
                                         {"expected", expect(each.value)}});
     }
     zp::save(folder_ + "/" + path, leaves, options).value();
-    zips_.push_back(zp::node::object{
+    zips_.push_back(zp::json::object{
         {"path", path}, {"zarr_format", options.zarr_format}, {"arrays", std::move(arrays)}});
   }
 
   /// Groups and arrays that were made, renamed, copied, erased, and consolidated in the end.
   void save_hierarchy(const std::string& path, int zarr_format, bool migrated = false) {
     const auto store = zp::file_store::open(folder_ + "/" + path, {.create = true}).value();
-    const zp::node attributes(zp::node::object{{"title", "hierarchy"}, {"n", 3}});
+    const zp::json attributes(zp::json::object{{"title", "hierarchy"}, {"n", 3}});
     const auto root =
         zp::group::create(store, zp::store_key::root(), {zarr_format, attributes}).value();
     const zp::tensor value = random_tensor(zp::dtype_kind::int32, {4, 6});
@@ -247,24 +247,24 @@ class writer {
     if (zarr_format == 2) metadata.keys = {zp::chunk_key_encoding::style::v2, '.'};
     const auto made = root.create_array("first/a", metadata).value();
     made.write(zp::box::whole(value.shape()), value.view()).value();
-    root.set_attributes("first/a", zp::node::object{{"unit", "m"}}).value();
+    root.set_attributes("first/a", zp::json::object{{"unit", "m"}}).value();
     root.rename("first", "moved/first").value();
     root.copy("moved/first", root, "copied").value();
     root.copy("moved", root, "gone").value();
     root.erase("gone").value();
     if (migrated) zp::migrate_to_v3(store, zp::store_key::root(), {.remove_v2 = true}).value();
     zp::group::open(store).value().consolidate().value();
-    hierarchies_.push_back(zp::node::object{
+    hierarchies_.push_back(zp::json::object{
         {"path", path},
         {"zarr_format", migrated ? 3 : zarr_format},
         {"attributes", attributes},
-        {"members", zp::node::array{"copied", "copied/a", "moved", "moved/first", "moved/first/a"}},
-        {"arrays", zp::node::array{"copied/a", "moved/first/a"}},
+        {"members", zp::json::array{"copied", "copied/a", "moved", "moved/first", "moved/first/a"}},
+        {"arrays", zp::json::array{"copied/a", "moved/first/a"}},
         {"expected", expect(value)}});
   }
 
-  static zp::node shape_node(const zp::dims& shape) {
-    zp::node::array extents;
+  static zp::json shape_json(const zp::dims& shape) {
+    zp::json::array extents;
     for (const zp::index_t extent : shape) extents.emplace_back(extent);
     return extents;
   }
@@ -280,26 +280,26 @@ class writer {
   void save(const std::string& path, const std::vector<named_tensor>& tensors,
             const zp::save_options& options) {
     std::vector<zp::leaf> leaves;
-    zp::node::array names;
-    zp::node::object shapes;
+    zp::json::array names;
+    zp::json::object shapes;
     bool core = true;
     for (const named_tensor& each : tensors) {
       leaves.emplace_back(each.name, each.value.view());
       names.emplace_back(each.name);
-      shapes.push_back({each.name, shape_node(each.value.shape())});
+      shapes.push_back({each.name, shape_json(each.value.shape())});
       core = core && each.name.find("float8") == each.name.npos &&
              each.name.find("bfloat") == each.name.npos;
-      arrays_.push_back(zp::node::object{
+      arrays_.push_back(zp::json::object{
           {"path", path + "/" + each.name},
           {"dtype", std::string(to_string(each.value.type()))},
-          {"shape", shape_node(each.value.shape())},
+          {"shape", shape_json(each.value.shape())},
           {"zarr_format", options.zarr_format},
           {"expected", expect(each.value)},
       });
     }
     zp::save(folder_ + "/" + path, leaves, options).value();
     if (!core) return;  // zarr-python opens no group with dtypes that it does not know
-    groups_.push_back(zp::node::object{{"path", path},
+    groups_.push_back(zp::json::object{{"path", path},
                                        {"leaves", std::move(names)},
                                        {"shapes", std::move(shapes)},
                                        {"consolidated", options.zarr_format == 3}});
@@ -332,7 +332,7 @@ class writer {
         const auto saved =
             zp::save(folder_ + "/" + path, {{"x", value.view()}}, {.zarr_format = format});
         if (!saved && saved.failure().code == zp::errc::unsupported) continue;  // by Zarr v2
-        types_.push_back(zp::node::object{{"path", path + "/x"},
+        types_.push_back(zp::json::object{{"path", path + "/x"},
                                           {"dtype", std::string(to_string(type))},
                                           {"zarr_format", format},
                                           {"warned", !saved.value().warnings.empty()}});
@@ -342,25 +342,25 @@ class writer {
 
   void save_safetensors(const std::string& path, const std::vector<named_tensor>& tensors) {
     std::vector<zp::safetensors::named_view> views;
-    zp::node::array entries;
+    zp::json::array entries;
     for (const named_tensor& each : tensors) {
       if (each.value.type().is_variable() || each.value.type().is_complex()) continue;
       views.push_back({each.name, each.value.view()});
-      entries.push_back(zp::node::object{{"name", each.name}, {"expected", expect(each.value)}});
+      entries.push_back(zp::json::object{{"name", each.name}, {"expected", expect(each.value)}});
     }
     zp::safetensors::save(folder_ + "/" + path, views).value();
-    files_.push_back(zp::node::object{{"path", path}, {"tensors", std::move(entries)}});
+    files_.push_back(zp::json::object{{"path", path}, {"tensors", std::move(entries)}});
   }
 
   std::string folder_;
   std::mt19937_64 random_{7};
   int files_written_ = 0;
-  zp::node::array arrays_;
-  zp::node::array groups_;
-  zp::node::array zips_;
-  zp::node::array hierarchies_;
-  zp::node::array types_;
-  zp::node::array files_;
+  zp::json::array arrays_;
+  zp::json::array groups_;
+  zp::json::array zips_;
+  zp::json::array hierarchies_;
+  zp::json::array types_;
+  zp::json::array files_;
 };
 
 }  // namespace

@@ -473,7 +473,7 @@ TEST_CASE("manager: items are committed together and load alone, by formats of t
   options.how.stores = all_formats();
   auto manager = open_at(run, options);
   const std::vector<float> w(100, 7), m(10, 1);
-  node settings;
+  json settings;
   settings.set("seed", 7);
   for (std::int64_t step = 5; step <= 7; ++step)
     manager
@@ -491,7 +491,7 @@ TEST_CASE("manager: items are committed together and load alone, by formats of t
                      {.name = "optimizer",
                       .leaves = {{"m", m}},
                       .options = save_options{.rules = {{.codecs = zstd_codecs()}}}},
-                     {.name = "settings.json", .json = settings}},
+                     {.name = "settings.json", .document = settings}},
                     {{"loss", 0.5}})
         .value();
   manager.wait().value();
@@ -501,7 +501,7 @@ TEST_CASE("manager: items are committed together and load alone, by formats of t
     CHECK(has_step(manager.restore_latest(item), 7));
   }
   CHECK(manager.restore(7, "optimizer").value().data.load<std::vector<float>>("m").value() == m);
-  CHECK(manager.json(7, "settings.json").value() == settings);
+  CHECK(manager.document(7, "settings.json").value() == settings);
   CHECK(manager.restore(7).failure().code == errc::invalid_argument);  // which one?
   CHECK(manager.restore(7, "nothing").failure().code == errc::not_found);
   CHECK(manager.steps() == list{6, 7});

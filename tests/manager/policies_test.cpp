@@ -233,38 +233,38 @@ TEST_CASE("steps: names are numbers, never text") {
 TEST_CASE("mark: read as it was written, and hostile ones are refused") {
   detail::step_mark mark{.step = 7, .saved_at = wall_time(1h)};
   mark.metrics = {{"a", nan}, {"b", inf}, {"c", -inf}, {"d", 0.1}};
-  const node plain = to_node(mark);
+  const json plain = to_json(mark);
   CHECK(detail::parse_step_mark(plain).value().metrics[3].second == 0.1);
   CHECK(std::isnan(detail::parse_step_mark(plain).value().metrics[0].second));
   CHECK(detail::parse_step_mark(plain).value().metrics[2].second == -inf);
   mark.items = {"model"};
   mark.files = {{"model/zarr.json", 5}};
-  const node whole = to_node(mark);
+  const json whole = to_json(mark);
   const auto back = detail::parse_step_mark(whole).value();
   CHECK(back.step == 7);
   CHECK(back.saved_at == mark.saved_at);
   CHECK(back.files == mark.files);
-  const auto with = [&](const char* key, node value) {
-    node out = whole;
+  const auto with = [&](const char* key, json value) {
+    json out = whole;
     out.set(key, std::move(value));
     return detail::parse_step_mark(out);
   };
   CHECK(with("version", 2).failure().code == errc::unsupported);
   for (const char* key : {"version", "step", "saved_at_ms", "metrics", "files", "crc32c"}) {
     CAPTURE(key);
-    for (const node& value : {node(), node("x"), node(-1), node(0.5), node(node::array{node(1)}),
-                              node(UINT64_MAX), node(1e300)})
+    for (const json& value : {json(), json("x"), json(-1), json(0.5), json(json::array{json(1)}),
+                              json(UINT64_MAX), json(1e300)})
       CHECK_FALSE(with(key, value));
   }
   CHECK_FALSE(with("items", 1));
-  CHECK_FALSE(with("items", node(node::array{node(1)})));
+  CHECK_FALSE(with("items", json(json::array{json(1)})));
   for (const char* name : {"", "..", ".", "../../x", "a/b", "/etc", "zarrpoint_step.json"}) {
     CAPTURE(name);
     mark.items = {name};
-    CHECK_FALSE(detail::parse_step_mark(to_node(mark)));
+    CHECK_FALSE(detail::parse_step_mark(to_json(mark)));
   }
   CHECK_FALSE(with("step", 8));  // the checksum tells
-  for (const node& other : {node(), node(1), node("x"), node(node::array{})})
+  for (const json& other : {json(), json(1), json("x"), json(json::array{})})
     CHECK_FALSE(detail::parse_step_mark(other));
 }
 

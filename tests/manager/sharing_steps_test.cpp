@@ -98,7 +98,7 @@ TEST_CASE("manager: nothing is shared where that was not asked for, or with what
   const auto save_items = [&](std::int64_t step) {
     manager
         .save_items(step, {{.name = "model", .leaves = leaves_of(model(step))},
-                           {.name = "settings.json", .json = step}})
+                           {.name = "settings.json", .document = step}})
         .value();
     manager.wait().value();
     return manager.last_report().value();

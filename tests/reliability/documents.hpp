@@ -19,17 +19,17 @@
 namespace reliability {
 
 /// All values in a document, from the outermost on.
-inline void all_nodes(std::vector<zp::node*>& out, zp::node& of) {
+inline void all_nodes(std::vector<zp::json*>& out, zp::json& of) {
   out.push_back(&of);
   if (auto* list = of.if_array()) {
-    for (zp::node& one : *list) all_nodes(out, one);
+    for (zp::json& one : *list) all_nodes(out, one);
   }
   if (auto* members = of.if_object()) {
     for (auto& one : *members) all_nodes(out, one.value);
   }
 }
 
-inline zp::node strange_value(tally& row) {
+inline zp::json strange_value(tally& row) {
   switch (row.below(14)) {
     case 0: return std::int64_t{0};
     case 1: return std::int64_t{-1};
@@ -42,20 +42,20 @@ inline zp::node strange_value(tally& row) {
     case 8: return "../outside";
     case 9: return nullptr;
     case 10: return row.below(2) == 0;
-    case 11: return zp::node::array{};
-    case 12: return zp::node::object{};
+    case 11: return zp::json::array{};
+    case 12: return zp::json::object{};
     default: {
-      zp::node deep = 1;
-      for (std::uint64_t i = row.below(80); i > 0; --i) deep = zp::node::array{std::move(deep)};
+      zp::json deep = 1;
+      for (std::uint64_t i = row.below(80); i > 0; --i) deep = zp::json::array{std::move(deep)};
       return deep;
     }
   }
 }
 
-inline void mutate(tally& row, zp::node& document) {
-  std::vector<zp::node*> all;
+inline void mutate(tally& row, zp::json& document) {
+  std::vector<zp::json*> all;
   all_nodes(all, document);
-  zp::node& at = *all[row.below(all.size())];
+  zp::json& at = *all[row.below(all.size())];
   auto* const members = at.if_object();
   auto* const list = at.if_array();
   switch (row.below(8)) {
@@ -74,12 +74,12 @@ inline void mutate(tally& row, zp::node& document) {
       return;
     case 4:
       if (list != nullptr) {
-        const zp::node one = list->empty() ? strange_value(row) : (*list)[row.below(list->size())];
+        const zp::json one = list->empty() ? strange_value(row) : (*list)[row.below(list->size())];
         list->insert(list->end(), 1 + row.below(40), one);
       }
       return;
     case 5: {
-      const zp::node other = *all[row.below(all.size())];
+      const zp::json other = *all[row.below(all.size())];
       at = other;
       return;
     }
@@ -96,9 +96,9 @@ inline void mutate(tally& row, zp::node& document) {
 }
 
 /// Makes the seal of a root document right again.
-inline void seal(zp::node& root) {
-  zp::node* attributes = root.find("attributes");
-  zp::node* commit = attributes != nullptr ? attributes->find("zarrpoint") : root.find("zarrpoint");
+inline void seal(zp::json& root) {
+  zp::json* attributes = root.find("attributes");
+  zp::json* commit = attributes != nullptr ? attributes->find("zarrpoint") : root.find("zarrpoint");
   if (commit == nullptr || commit->if_object() == nullptr) return;
   std::erase_if(*commit->if_object(), [](const auto& member) { return member.key == "crc32c"; });
   std::string right = zp::detail::commit_seal(*commit);
@@ -124,7 +124,7 @@ struct tried {
 struct document {
   fs::path file;
   std::string bytes;
-  zp::node value;
+  zp::json value;
 };
 
 inline std::vector<document> documents_of(const fs::path& at) {
@@ -142,7 +142,7 @@ inline std::vector<document> documents_of(const fs::path& at) {
 }
 
 inline void try_document(tally& row, const std::string& path, const document& of, tried& told) {
-  zp::node value = of.value;
+  zp::json value = of.value;
   for (std::uint64_t i = 1 + row.below(3); i > 0; --i) mutate(row, value);
   const bool sealed = row.below(3) == 0;
   if (sealed) seal(value);

@@ -123,12 +123,12 @@ inline const std::vector<std::string>& ways_out() {
 inline void names(tally& row, const fs::path& root) {
   std::vector<document> all = documents_of(root);
   document& one = all[row.below(all.size())];
-  std::vector<zp::node*> inside;
-  zp::node value = one.value;
+  std::vector<zp::json*> inside;
+  zp::json value = one.value;
   all_nodes(inside, value);
   const std::string& way = ways_out()[row.below(ways_out().size())];
   for (int tries = 0; tries < 50; ++tries) {
-    zp::node& at = *inside[row.below(inside.size())];
+    zp::json& at = *inside[row.below(inside.size())];
     auto* members = at.if_object();
     if (auto* text = at.if_string(); text != nullptr && row.below(2) == 0) {
       *text = way;

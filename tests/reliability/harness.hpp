@@ -124,8 +124,8 @@ struct values {
   std::string note;
 };
 
-inline zp::node attributes_of(std::int64_t step) {
-  zp::node out;
+inline zp::json attributes_of(std::int64_t step) {
+  zp::json out;
   out.set("step of the attributes", step);
   return out;
 }

@@ -27,16 +27,16 @@ struct all_codecs {
 };
 
 inline zp::codec_spec bytes_spec(std::string_view order = "little") {
-  return {"bytes", zp::node::object{{"endian", order}}};
+  return {"bytes", zp::json::object{{"endian", order}}};
 }
 inline zp::codec_spec zstd_spec() {
-  return {"zstd", zp::node::object{{"level", 1}, {"checksum", false}}};
+  return {"zstd", zp::json::object{{"level", 1}, {"checksum", false}}};
 }
 inline zp::codec_spec crc32c_spec() { return {"crc32c"}; }
 inline zp::codec_spec transpose_spec(const zp::dims& order) {
-  zp::node::array axes;
+  zp::json::array axes;
   for (const zp::index_t axis : order) axes.emplace_back(axis);
-  return {"transpose", zp::node::object{{"order", std::move(axes)}}};
+  return {"transpose", zp::json::object{{"order", std::move(axes)}}};
 }
 
 inline zp::codec_spec vlen_spec(const zp::dtype& type) {

@@ -80,7 +80,7 @@ zp::result<byte_string> decoded_by(const C& codec, zp::bytes_view stored, std::s
 
 /// A codec of its configuration.
 template <class C>
-C codec_of(const zp::node& configuration) {
+C codec_of(const zp::json& configuration) {
   const zp::result<C> made = zp::make_codec<C>(configuration);
   REQUIRE_MESSAGE(made, zp::to_string(made.failure()));
   return *made;

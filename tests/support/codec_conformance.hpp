@@ -91,17 +91,17 @@ namespace conformance {
 template <class C>
 void check_configuration(const C& codec) {
   CHECK_FALSE(std::string_view(C::name).empty());
-  const zp::node configuration = zp::configuration_of(codec);
+  const zp::json configuration = zp::configuration_of(codec);
   const zp::result<C> again = zp::make_codec<C>(configuration);
   REQUIRE_MESSAGE(again, zp::to_string(again.failure()));
   CHECK(zp::configuration_of(*again) == configuration);
-  zp::node extra = configuration;
-  extra.set("no such member", zp::node(1));
+  zp::json extra = configuration;
+  extra.set("no such member", zp::json(1));
   const zp::result<C> refused = zp::make_codec<C>(extra);
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().message.find("no such member") != std::string::npos);
-  CHECK_FALSE(zp::make_codec<C>(zp::node("text")));
-  CHECK_FALSE(zp::make_codec<C>(zp::node(zp::node::array{})));
+  CHECK_FALSE(zp::make_codec<C>(zp::json("text")));
+  CHECK_FALSE(zp::make_codec<C>(zp::json(zp::json::array{})));
 }
 
 /// The chain with the codec in its place, resolved for `spec`, by name from a table.
@@ -113,7 +113,7 @@ zp::result<zp::codec_chain> chain_with(const C& codec, const zp::tensor_spec& sp
   const zp::codec_spec elements =
       spec.type.is_variable()
           ? zp::codec_spec{spec.type == zp::dtype_kind::string ? "vlen-utf8" : "vlen-bytes"}
-          : zp::codec_spec{"bytes", zp::node::object{{"endian", "little"}}};
+          : zp::codec_spec{"bytes", zp::json::object{{"endian", "little"}}};
   std::vector<zp::codec_spec> specs{self};
   if constexpr (zp::kind_of<C>() == zp::codec_kind::array_to_array) specs = {self, elements};
   if constexpr (zp::kind_of<C>() == zp::codec_kind::bytes_to_bytes) specs = {elements, self};

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/version.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -19,10 +19,10 @@ namespace commit_node {
 
 using namespace zarrpoint;
 
-inline node to_node(const detail::commit_document& document) {
-  node::array leaves;
+inline json to_json(const detail::commit_document& document) {
+  json::array leaves;
   for (const leaf_record& leaf : document.leaves) {
-    node::object objects;
+    json::object objects;
     for (const auto& [key, object] : leaf.objects.objects()) {
       std::string hex;
       for (const auto& value : object.crc32c) {
@@ -32,10 +32,10 @@ inline node to_node(const detail::commit_document& document) {
           hex += "--------";
         }
       }
-      objects.push_back({key, node::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
+      objects.push_back({key, json::object{{"size", object.size}, {"crc32c", std::move(hex)}}});
     }
-    node members =
-        node::object{{"name", leaf.name}, {"typestr", leaf.typestr}, {"metadata", leaf.metadata}};
+    json members =
+        json::object{{"name", leaf.name}, {"typestr", leaf.typestr}, {"metadata", leaf.metadata}};
     if (!leaf.attributes.is_null()) members.set("attributes", leaf.attributes);
     members.set("objects", std::move(objects));
     leaves.push_back(std::move(members));
@@ -43,10 +43,10 @@ inline node to_node(const detail::commit_document& document) {
   const std::string writer = "zarrpoint " + std::to_string(ZARRPOINT_VERSION_MAJOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_MINOR) + "." +
                              std::to_string(ZARRPOINT_VERSION_PATCH);
-  node out = node::object{{"format", 1}, {"writer", writer}, {"id", document.id}};
+  json out = json::object{{"format", 1}, {"writer", writer}, {"id", document.id}};
   out.set("leaves", std::move(leaves));
   if (!document.groups.empty()) {
-    node::array groups;
+    json::array groups;
     for (const std::string& group : document.groups) groups.emplace_back(group);
     out.set("groups", std::move(groups));
   }

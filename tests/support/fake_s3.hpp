@@ -94,7 +94,7 @@ class fake_s3 {
     std::string query = url.query;
     std::string body;
     for (const auto part : request.body) body += zp::as_text(part);
-    zp::node document;
+    zp::json document;
     if (is_json && key == "/upload" + root) {
       const std::size_t begin = body.find('{'), end = body.find("\r\n--", begin);
       document = zp::parse_json(std::as_bytes(std::span(body).subspan(begin, end - begin))).value();
@@ -280,7 +280,7 @@ class fake_s3 {
 
   /// A list, what an object says of itself, a put or a removal, as JSON has them.
   zp::http_response handle_json(const json_request& asked, const std::string& key,
-                                const std::pair<const zp::node&, const std::string&>& put) const {
+                                const std::pair<const zp::json&, const std::string&>& put) const {
     const auto& [request, query, method] = asked;
     state& s = *state_;
     const auto fail = [&](int status) {
@@ -292,14 +292,14 @@ class fake_s3 {
     const bool there = at != s.objects.end();
     if (method == "PUT") {
       const auto& [document, body] = put;
-      const zp::node* const crc = document.find("crc32c");
+      const zp::json* const crc = document.find("crc32c");
       if (crc != nullptr && *crc->if_string() != crc_text(body)) return fail(400);
       if (s.rules.conditions && has(query, "ifGenerationMatch") &&
           parameter(query, "ifGenerationMatch") !=
               std::to_string(there ? at->second.generation : 0))
         return fail(412);
       std::map<std::string, std::string> meta;
-      if (const zp::node* const marks = document.find("metadata")) {
+      if (const zp::json* const marks = document.find("metadata")) {
         for (const auto& one : *marks->if_object())
           meta["x-goog-meta-" + one.key] = *one.value.if_string();
       }

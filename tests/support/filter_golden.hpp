@@ -26,7 +26,7 @@ struct filter_case {
   std::string_view decoded;
 };
 
-inline zp::node json(std::string_view text) {
+inline zp::json parsed(std::string_view text) {
   return zp::parse_json(
              zp::bytes_view(reinterpret_cast<const std::byte*>(text.data()), text.size()))
       .value();
@@ -47,7 +47,7 @@ void check_filter(const filter_case& one) {
   const zp::dtype type = zp::parse_dtype(one.type).value();
   const byte_string elements = to_native(from_hex(one.elements), type);
   const zp::tensor_spec spec{type, {static_cast<zp::index_t>(elements.size() / type.size())}};
-  const zp::result<C> made = zp::make_codec<C>(json(one.configuration));
+  const zp::result<C> made = zp::make_codec<C>(parsed(one.configuration));
   REQUIRE_MESSAGE(made, zp::to_string(made.failure()));
   CHECK(zp::configuration_of(zp::make_codec<C>(zp::configuration_of(*made)).value()) ==
         zp::configuration_of(*made));
@@ -82,7 +82,7 @@ void check_filter(const filter_case& one) {
 /// Whether a configuration, of elements of a type, is refused, and with this code.
 template <class C>
 bool refuses(std::string_view configuration, const zp::tensor_spec& spec, zp::errc code) {
-  const zp::result<C> made = zp::make_codec<C>(json(configuration));
+  const zp::result<C> made = zp::make_codec<C>(parsed(configuration));
   if (!made) return made.failure().code == code;
   const zp::result<C> bound = made->resolve(spec);
   return !bound && bound.failure().code == code;

@@ -68,7 +68,7 @@ inline bool holds_sequence(const zp::array& from) {
 /// array).
 inline zp::group small_hierarchy(const zp::any_store& store, int zarr_format) {
   const auto root = zp::group::create(store, zp::store_key::root(),
-                                      {zarr_format, zp::node::object{{"title", "small"}}})
+                                      {zarr_format, zp::json::object{{"title", "small"}}})
                         .value();
   fill_array(root.create_array("a", small_array(zarr_format)).value());
   fill_array(root.create_array("g/h/b", small_array(zarr_format)).value());

@@ -18,7 +18,7 @@ array_metadata valid() {
   out.type = dtype_kind::float32;
   out.chunk_shape = {2, 3};
   out.fill = fill_value::zero(out.type);
-  out.codecs = {{"bytes", node::object{{"endian", "little"}}}};
+  out.codecs = {{"bytes", json::object{{"endian", "little"}}}};
   return out;
 }
 

@@ -12,16 +12,16 @@
 namespace codec_specs_test {
 
 using namespace zarrpoint;
-using json_input::node_of;
+using json_input::json_of;
 
 TEST_CASE("long form, bare name, must_understand") {
   CHECK(
-      detail::parse_codec_spec(node_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
-      codec_spec{"zstd", node_of(R"({"level":3})")});
-  CHECK(detail::parse_codec_spec(node_of(R"("crc32c")")).value() == codec_spec{"crc32c", {}});
-  CHECK(detail::parse_codec_spec(node_of(R"({"name":"x","must_understand":false})")).value() ==
+      detail::parse_codec_spec(json_of(R"({"name":"zstd","configuration":{"level":3}})")).value() ==
+      codec_spec{"zstd", json_of(R"({"level":3})")});
+  CHECK(detail::parse_codec_spec(json_of(R"("crc32c")")).value() == codec_spec{"crc32c", {}});
+  CHECK(detail::parse_codec_spec(json_of(R"({"name":"x","must_understand":false})")).value() ==
         codec_spec{"x", {}, false});
-  CHECK(detail::parse_codec_spec(node_of(R"({"name":"x","must_understand":true})")).value() ==
+  CHECK(detail::parse_codec_spec(json_of(R"({"name":"x","must_understand":true})")).value() ==
         codec_spec{"x", {}});
 }
 
@@ -39,31 +39,31 @@ TEST_CASE("what is refused") {
   };
   for (const auto& [text, code] : table) {
     CAPTURE(text);
-    const auto spec = detail::parse_codec_spec(node_of(text));
+    const auto spec = detail::parse_codec_spec(json_of(text));
     REQUIRE_FALSE(spec);
     CHECK(spec.failure().code == code);
   }
-  CHECK_FALSE(detail::parse_codec_specs(node_of("[]")));
-  CHECK_FALSE(detail::parse_codec_specs(node_of("{}")));
-  CHECK_FALSE(detail::parse_codec_specs(node_of(R"(["bytes",3])")));
+  CHECK_FALSE(detail::parse_codec_specs(json_of("[]")));
+  CHECK_FALSE(detail::parse_codec_specs(json_of("{}")));
+  CHECK_FALSE(detail::parse_codec_specs(json_of(R"(["bytes",3])")));
 }
 
 TEST_CASE("the long form is written, and only what all readers understand") {
   const auto specs = detail::parse_codec_specs(
-      node_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
+      json_of(R"(["crc32c", {"configuration":{"endian":"big"},"name":"bytes"},
                   {"name":"vlen-utf8","configuration":{}}])"));
-  CHECK(json_input::text_of(detail::codec_specs_to_node(*specs)) ==
+  CHECK(json_input::text_of(detail::codec_specs_to_json(*specs)) ==
         R"([{"name":"crc32c"},{"name":"bytes","configuration":{"endian":"big"}},)"
         R"({"name":"vlen-utf8","configuration":{}}])");
   const codec_spec optional{"x", {}, false};
-  CHECK(detail::codec_specs_to_node({&optional, 1}).failure().code == errc::invalid_argument);
-  CHECK(detail::codec_specs_to_node({}).failure().code == errc::invalid_argument);
+  CHECK(detail::codec_specs_to_json({&optional, 1}).failure().code == errc::invalid_argument);
+  CHECK(detail::codec_specs_to_json({}).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("the codecs of zarr-python's own tests") {
   for (const char* name :
        {"bytes", "gzip", "zstd", "blosc", "crc32c", "transpose", "sharding_indexed"}) {
-    const node cases =
+    const json cases =
         json_input::golden("zarr-python/v3/codec/" + std::string(name) + "/cases.json");
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
@@ -75,7 +75,7 @@ TEST_CASE("the codecs of zarr-python's own tests") {
 }
 
 std::string level_fault(const char* text) {
-  const auto checked = detail::check_levels(detail::parse_codec_specs(node_of(text)).value());
+  const auto checked = detail::check_levels(detail::parse_codec_specs(json_of(text)).value());
   return checked ? "" : checked.failure().message;
 }
 
@@ -111,13 +111,13 @@ TEST_CASE("levels that a codec does not have are refused for what is new") {
 }
 
 TEST_CASE("a level that readers take for another one becomes that one") {
-  auto specs = detail::parse_codec_specs(node_of(R"(["bytes",
+  auto specs = detail::parse_codec_specs(json_of(R"(["bytes",
       {"name":"gzip","configuration":{"level":-1}}, {"name":"zstd","configuration":{"level":99}},
       {"name":"numcodecs.zlib","configuration":{"level":-1}},
       {"name":"zstd","configuration":{"level":5,"checksum":true}}])"))
                    .value();
   detail::mend_levels(specs);
-  CHECK(json_input::text_of(detail::codec_specs_to_node(specs)) ==
+  CHECK(json_input::text_of(detail::codec_specs_to_json(specs)) ==
         R"([{"name":"bytes"},{"name":"gzip","configuration":{"level":6}},)"
         R"({"name":"zstd","configuration":{"level":22}},)"
         R"({"name":"numcodecs.zlib","configuration":{"level":-1}},)"

@@ -13,7 +13,7 @@ namespace consolidated_v2_test {
 
 using namespace zarrpoint;
 using json_input::golden;
-using json_input::node_of;
+using json_input::json_of;
 
 TEST_CASE("what zarr-python wrote") {
   const auto nodes =
@@ -24,7 +24,7 @@ TEST_CASE("what zarr-python wrote") {
             dump_json(one.attributes) + " ";
   CHECK(seen ==
         R"(=group{"model":"demo","n":3} layer=group{"depth":1} layer/b=array{} w=array{} )");
-  CHECK(*nodes[2].document.find("dtype") == node("<i2"));
+  CHECK(*nodes[2].document.find("dtype") == json("<i2"));
   CHECK(
       detail::parse_zmetadata(golden("zarr-python/v2/consolidated/minimal.json")).value().empty());
   const auto other =
@@ -33,22 +33,22 @@ TEST_CASE("what zarr-python wrote") {
 }
 
 TEST_CASE("written sorted by key, and read back") {
-  const node group = node_of(R"({"zarr_format":2})");
-  const node array = node_of(R"({"zarr_format":2,"shape":[]})");
-  const std::vector<detail::v2_node> nodes = {{"w", node_kind::array, array, node_of(R"({"a":1})")},
-                                              {"", node_kind::group, group, node()},
-                                              {"a/b", node_kind::group, group, node()}};
+  const json group = json_of(R"({"zarr_format":2})");
+  const json array = json_of(R"({"zarr_format":2,"shape":[]})");
+  const std::vector<detail::v2_node> nodes = {{"w", node_kind::array, array, json_of(R"({"a":1})")},
+                                              {"", node_kind::group, group, json()},
+                                              {"a/b", node_kind::group, group, json()}};
   const std::string text = json_input::text_of(detail::to_zmetadata(nodes));
   CHECK(
       text ==
       R"({"metadata":{".zgroup":{"zarr_format":2},"a/b/.zgroup":{"zarr_format":2},)"
       R"("w/.zarray":{"zarr_format":2,"shape":[]},"w/.zattrs":{"a":1}},"zarr_consolidated_format":1})");
-  const auto back = detail::parse_zmetadata(node_of(text)).value();
+  const auto back = detail::parse_zmetadata(json_of(text)).value();
   CHECK(back == std::vector<detail::v2_node>{nodes[1], nodes[2], nodes[0]});
 }
 
 TEST_CASE("other documents and attributes of no node are passed over") {
-  const auto nodes = detail::parse_zmetadata(node_of(
+  const auto nodes = detail::parse_zmetadata(json_of(
       R"({"zarr_consolidated_format":1,"metadata":{"a/.zattrs":{},".zother":3,"b/.zgroup":{}}})"));
   REQUIRE(nodes);
   REQUIRE(nodes->size() == 1);
@@ -68,17 +68,17 @@ TEST_CASE("what is refused") {
         R"({"zarr_consolidated_format":1,"metadata":{"/a/.zattrs":{}}})",
         R"({"zarr_consolidated_format":1,"metadata":{"a/.zgroup":{},"a/.zarray":{}}})"}) {
     CAPTURE(text);
-    CHECK_FALSE(detail::parse_zmetadata(node_of(text)));
+    CHECK_FALSE(detail::parse_zmetadata(json_of(text)));
   }
-  const detail::v2_node outside{"../a", node_kind::group, node::object{}, node()};
+  const detail::v2_node outside{"../a", node_kind::group, json::object{}, json()};
   CHECK(detail::to_zmetadata({&outside, 1}).failure().code == errc::invalid_argument);
-  const std::vector<detail::v2_node> twice(2, {"a", node_kind::group, node::object{}, node()});
+  const std::vector<detail::v2_node> twice(2, {"a", node_kind::group, json::object{}, json()});
   CHECK(detail::to_zmetadata(twice).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("any value in any place: an error, or nodes that read back") {
   json_input::for_each_damage(
-      golden("peers/zarr-python/v2-tree/.zmetadata"), [](const node& damaged) {
+      golden("peers/zarr-python/v2-tree/.zmetadata"), [](const json& damaged) {
         const auto nodes = detail::parse_zmetadata(damaged);
         if (nodes &&
             detail::parse_zmetadata(detail::to_zmetadata(*nodes).value()).value() != *nodes)

@@ -25,9 +25,9 @@ TEST_CASE("units of time by their names") {
 
 TEST_CASE("a record of too many fields is refused before any is looked at") {
   const auto refusal = [](std::size_t count) {
-    const node fields(node::array(count, node(7)));  // none of which is a field
-    const node type(node::object{{"name", "struct"},
-                                 {"configuration", node(node::object{{"fields", fields}})}});
+    const json fields(json::array(count, json(7)));  // none of which is a field
+    const json type(json::object{{"name", "struct"},
+                                 {"configuration", json(json::object{{"fields", fields}})}});
     return detail::parse_data_type_v3(type).failure().message;
   };
   CHECK(refusal(3).find("a field must have a name") != std::string::npos);

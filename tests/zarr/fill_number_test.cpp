@@ -19,7 +19,7 @@ TEST_CASE("a scalar's bits in native order, of any size") {
     detail::store_native(memory.data(), bits, size);
     CHECK(detail::load_native(memory.data(), size) == bits);
   }
-  CHECK(detail::parse_time_fill(node("NaT")).value() == std::uint64_t{1} << 63);
+  CHECK(detail::parse_time_fill(json("NaT")).value() == std::uint64_t{1} << 63);
 }
 
 }  // namespace fill_number_test

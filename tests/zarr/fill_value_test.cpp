@@ -15,7 +15,7 @@
 namespace fill_value_test {
 
 using namespace zarrpoint;
-using json_input::node_of;
+using json_input::json_of;
 
 namespace {
 
@@ -84,37 +84,37 @@ TEST_CASE("v3: what is read, bit for bit, and how it is written") {
   };
   for (const row& one : table) {
     CAPTURE(one.text);
-    const auto fill = detail::parse_fill_value(node_of(one.text), one.type, 3);
+    const auto fill = detail::parse_fill_value(json_of(one.text), one.type, 3);
     REQUIRE_MESSAGE(fill, json_input::error_of(fill));
     CHECK(fill->bytes().size() == dtype(one.type).size());
     CHECK(bits_of(*fill) == one.bits);
     CHECK_FALSE(fill->is_null());
-    const std::string written = json_input::text_of(detail::fill_value_to_node(*fill, one.type, 3));
+    const std::string written = json_input::text_of(detail::fill_value_to_json(*fill, one.type, 3));
     CHECK(written == (one.written.empty() ? one.text : one.written));
-    CHECK(detail::parse_fill_value(node_of(written), one.type, 3).value() == *fill);
+    CHECK(detail::parse_fill_value(json_of(written), one.type, 3).value() == *fill);
   }
 }
 
 TEST_CASE("complex numbers are two floats") {
   const auto fill =
-      detail::parse_fill_value(node_of(R"(["NaN", 1.5])"), dtype_kind::complex64, 3).value();
+      detail::parse_fill_value(json_of(R"(["NaN", 1.5])"), dtype_kind::complex64, 3).value();
   CHECK(bits_of(fill, 0, 4) == 0x7fc00000);
   CHECK(bits_of(fill, 4, 4) == 0x3fc00000);
-  CHECK(json_input::text_of(detail::fill_value_to_node(fill, dtype_kind::complex64, 3)) ==
+  CHECK(json_input::text_of(detail::fill_value_to_json(fill, dtype_kind::complex64, 3)) ==
         R"(["NaN",1.5])");
-  const auto wide = detail::parse_fill_value(node_of(R"(["0x7ff8000000000001", -0.0])"),
+  const auto wide = detail::parse_fill_value(json_of(R"(["0x7ff8000000000001", -0.0])"),
                                              dtype_kind::complex128, 3)
                         .value();
   CHECK(bits_of(wide, 8, 8) == 0x8000000000000000);
-  CHECK(json_input::text_of(detail::fill_value_to_node(wide, dtype_kind::complex128, 3)) ==
+  CHECK(json_input::text_of(detail::fill_value_to_json(wide, dtype_kind::complex128, 3)) ==
         R"(["0x7ff8000000000001",-0.0])");
 }
 
 TEST_CASE("strings") {
-  const auto fill = detail::parse_fill_value(node("héllo"), dtype_kind::string, 3).value();
+  const auto fill = detail::parse_fill_value(json("héllo"), dtype_kind::string, 3).value();
   CHECK(fill.text() == "héllo");
   CHECK(fill.bytes().empty());
-  CHECK(detail::fill_value_to_node(fill, dtype_kind::string, 3).value() == node("héllo"));
+  CHECK(detail::fill_value_to_json(fill, dtype_kind::string, 3).value() == json("héllo"));
 }
 
 TEST_CASE("v3: what is refused") {
@@ -164,7 +164,7 @@ TEST_CASE("v3: what is refused") {
   };
   for (const auto& [type, text] : table) {
     CAPTURE(text);
-    const auto fill = detail::parse_fill_value(node_of(text), type, 3);
+    const auto fill = detail::parse_fill_value(json_of(text), type, 3);
     REQUIRE_FALSE(fill);
     CHECK(fill.failure().code == errc::corrupt);
   }
@@ -181,7 +181,7 @@ TEST_CASE("bytes, text, times and records, in every form that writers use") {
     return std::string(as_text(fill.bytes()));
   };
   const auto read = [](const char* json, const dtype& type, int format = 3) {
-    return detail::parse_fill_value(node_of(json), type, format);
+    return detail::parse_fill_value(json_of(json), type, format);
   };
   CHECK(text_of_fill(read(R"("YWJj")", raw).value()) == "abc");
   CHECK(text_of_fill(read("[97,98,99]", raw).value()) == "abc");
@@ -189,24 +189,24 @@ TEST_CASE("bytes, text, times and records, in every form that writers use") {
   CHECK(text_of_fill(read(R"("YWI=")", text).value()) == std::string("ab\0\0", 4));
   CHECK(text_of_fill(read(R"("YWIAAA==")", text, 2).value()) == std::string("ab\0\0", 4));
   CHECK(text_of_fill(read(R"("")", text, 2).value()) == std::string(4, '\0'));
-  CHECK(detail::fill_value_to_node(read(R"("YWI=")", text).value(), text, 2).value() ==
-        node("YWIAAA=="));
+  CHECK(detail::fill_value_to_json(read(R"("YWI=")", text).value(), text, 2).value() ==
+        json("YWIAAA=="));
   const fill_value japanese = read(R"("日b")", utf32).value();
   CHECK(japanese.bytes().size() == 12);
   CHECK(detail::load_native(japanese.bytes().data(), 4) == 0x65e5);
-  CHECK(detail::fill_value_to_node(japanese, utf32, 3).value() == node("日b"));
-  CHECK(detail::fill_value_to_node(fill_value::zero(utf32), utf32, 3).value() == node(""));
+  CHECK(detail::fill_value_to_json(japanese, utf32, 3).value() == json("日b"));
+  CHECK(detail::fill_value_to_json(fill_value::zero(utf32), utf32, 3).value() == json(""));
   CHECK(read(R"("NaT")", time).value() == read("-9223372036854775808", time).value());
-  CHECK(detail::fill_value_to_node(read("-5", time).value(), time, 3).value() == node(-5));
+  CHECK(detail::fill_value_to_json(read("-5", time).value(), time, 3).value() == json(-5));
   CHECK(read(R"("eHk=")", dtype_kind::bytes).value().text() == "xy");
   CHECK(read("[120,121]", dtype_kind::bytes).value().text() == "xy");
 
   const fill_value fields = read(R"({"id":-2,"x":1.5,"t":"YWI="})", record).value();
   CHECK(read(R"([-2,1.5,"YWI="])", record).value() == fields);
-  const node packed = detail::fill_value_to_node(fields, record, 2).value();
+  const json packed = detail::fill_value_to_json(fields, record, 2).value();
   CHECK(detail::parse_fill_value(packed, record, 2).value() == fields);
   CHECK(detail::parse_fill_value(packed, record, 3).value() == fields);
-  CHECK(json_input::text_of(detail::fill_value_to_node(fields, record, 3)) ==
+  CHECK(json_input::text_of(detail::fill_value_to_json(fields, record, 3)) ==
         R"({"id":-2,"x":1.5,"t":"YWIAAA=="})");
 
   const std::pair<dtype, const char*> refused[] = {
@@ -240,33 +240,33 @@ TEST_CASE("bytes, text, times and records, in every form that writers use") {
     CHECK(fill.failure().code == errc::corrupt);
   }
   CHECK(bits_of(read("-1", dtype_kind::int4).value()) == 0x0f);
-  CHECK(detail::fill_value_to_node(read("-1", dtype_kind::int4).value(), dtype_kind::int4, 3)
-            .value() == node(-1));
+  CHECK(detail::fill_value_to_json(read("-1", dtype_kind::int4).value(), dtype_kind::int4, 3)
+            .value() == json(-1));
   CHECK(bits_of(read(R"("0xff")", dtype_kind::float6_e2m3fn).value()) == 0x3f);
 }
 
 TEST_CASE("v2: null is undefined, hex is unknown, 0 is an empty string") {
   for (const dtype_kind kind : all_dtype_kinds) {
-    const auto fill = detail::parse_fill_value(node(), kind, 2).value();
+    const auto fill = detail::parse_fill_value(json(), kind, 2).value();
     CHECK(fill.is_null());
     CHECK(fill.bytes().size() == dtype(kind).size());
-    CHECK(detail::fill_value_to_node(fill, kind, 2).value().is_null());
+    CHECK(detail::fill_value_to_json(fill, kind, 2).value().is_null());
     // v3 has no null.
-    const node zero = detail::fill_value_to_node(fill, kind, 3).value();
+    const json zero = detail::fill_value_to_json(fill, kind, 3).value();
     CHECK(detail::parse_fill_value(zero, kind, 3).value() == fill_value::zero(kind));
-    CHECK(detail::fill_value_to_node(fill_value(), kind, 3).value() == zero);
+    CHECK(detail::fill_value_to_json(fill_value(), kind, 3).value() == zero);
   }
-  CHECK(detail::parse_fill_value(node(0), dtype_kind::string, 2).value().text().empty());
-  CHECK(detail::parse_fill_value(node("a"), dtype_kind::string, 2).value().text() == "a");
-  CHECK_FALSE(detail::parse_fill_value(node(1), dtype_kind::string, 2));
-  CHECK_FALSE(detail::parse_fill_value(node("0x7fc00001"), dtype_kind::float32, 2));
-  CHECK(bits_of(detail::parse_fill_value(node("NaN"), dtype_kind::float32, 2).value()) ==
+  CHECK(detail::parse_fill_value(json(0), dtype_kind::string, 2).value().text().empty());
+  CHECK(detail::parse_fill_value(json("a"), dtype_kind::string, 2).value().text() == "a");
+  CHECK_FALSE(detail::parse_fill_value(json(1), dtype_kind::string, 2));
+  CHECK_FALSE(detail::parse_fill_value(json("0x7fc00001"), dtype_kind::float32, 2));
+  CHECK(bits_of(detail::parse_fill_value(json("NaN"), dtype_kind::float32, 2).value()) ==
         0x7fc00000);
-  const auto payload = detail::parse_fill_value(node("0x7fc00001"), dtype_kind::float32, 3).value();
-  CHECK(detail::fill_value_to_node(payload, dtype_kind::float32, 2).failure().code ==
+  const auto payload = detail::parse_fill_value(json("0x7fc00001"), dtype_kind::float32, 3).value();
+  CHECK(detail::fill_value_to_json(payload, dtype_kind::float32, 2).failure().code ==
         errc::unsupported);
-  const auto small = detail::parse_fill_value(node(1.5), dtype_kind::float8_e4m3fn, 2).value();
-  CHECK(detail::fill_value_to_node(small, dtype_kind::float8_e4m3fn, 2).value() == node(1.5));
+  const auto small = detail::parse_fill_value(json(1.5), dtype_kind::float8_e4m3fn, 2).value();
+  CHECK(detail::fill_value_to_json(small, dtype_kind::float8_e4m3fn, 2).value() == json(1.5));
 }
 
 TEST_CASE("v2: numbers in quotes") {
@@ -289,8 +289,8 @@ TEST_CASE("v2: numbers in quotes") {
   };
   for (const quoted& one : table) {
     CAPTURE(one.text);
-    CHECK(bits_of(detail::parse_fill_value(node(one.text), one.type, 2).value()) == one.bits);
-    CHECK_FALSE(detail::parse_fill_value(node(one.text), one.type, 3));
+    CHECK(bits_of(detail::parse_fill_value(json(one.text), one.type, 2).value()) == one.bits);
+    CHECK_FALSE(detail::parse_fill_value(json(one.text), one.type, 3));
   }
   const std::string deep(100'000, '[');
   for (const std::string& text :
@@ -298,16 +298,16 @@ TEST_CASE("v2: numbers in quotes") {
         std::string("null"), std::string("0x10"), std::string("inf"), std::string("+1"),
         std::string("99999999999999999999999999"), deep}) {
     CAPTURE(text.substr(0, 30));
-    CHECK_FALSE(detail::parse_fill_value(node(text), int32, 2));
+    CHECK_FALSE(detail::parse_fill_value(json(text), int32, 2));
   }
-  CHECK_FALSE(detail::parse_fill_value(node("300"), uint8, 2));
-  CHECK_FALSE(detail::parse_fill_value(node("NaN"), int32, 2));
+  CHECK_FALSE(detail::parse_fill_value(json("300"), uint8, 2));
+  CHECK_FALSE(detail::parse_fill_value(json("NaN"), int32, 2));
 }
 
 TEST_CASE("v2: bare NaN, a list of one number, bytes that are not base64") {
   using enum dtype_kind;
   const auto read = [](const char* text, const dtype& type, int format) {
-    return detail::parse_fill_value(node_of(text), type, format);
+    return detail::parse_fill_value(json_of(text), type, format);
   };
   CHECK(bits_of(read("NaN", float32, 2).value()) == 0x7fc00000);
   CHECK(bits_of(read("-Infinity", float64, 2).value()) == 0xfff0000000000000);
@@ -343,14 +343,14 @@ TEST_CASE("v2: bare NaN, a list of one number, bytes that are not base64") {
 
 TEST_CASE("from C++ values") {
   CHECK(fill_value::of(1.5F) ==
-        detail::parse_fill_value(node(1.5), dtype_kind::float32, 3).value());
+        detail::parse_fill_value(json(1.5), dtype_kind::float32, 3).value());
   CHECK(fill_value::of(std::int16_t{-1}) ==
-        detail::parse_fill_value(node(-1), dtype_kind::int16, 3).value());
+        detail::parse_fill_value(json(-1), dtype_kind::int16, 3).value());
   CHECK(fill_value::of_text("x") ==
-        detail::parse_fill_value(node("x"), dtype_kind::string, 3).value());
-  CHECK(detail::fill_value_to_node(fill_value::of(1.5F), dtype_kind::float64, 3).failure().code ==
+        detail::parse_fill_value(json("x"), dtype_kind::string, 3).value());
+  CHECK(detail::fill_value_to_json(fill_value::of(1.5F), dtype_kind::float64, 3).failure().code ==
         errc::invalid_argument);
-  CHECK(detail::fill_value_to_node(fill_value::of_text("x"), dtype_kind::int8, 3).failure().code ==
+  CHECK(detail::fill_value_to_json(fill_value::of_text("x"), dtype_kind::int8, 3).failure().code ==
         errc::invalid_argument);
 }
 
@@ -358,14 +358,14 @@ TEST_CASE("every fill value of zarr-python's own tests") {
   for (const char* name :
        {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
         "float32", "float64", "complex64", "complex128", "string"}) {
-    const node cases =
+    const json cases =
         json_input::golden("zarr-python/v3/data_type/" + std::string(name) + "/fill_values.json");
     const dtype type = parse_dtype(name).value();
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
       const auto fill = detail::parse_fill_value(value, type, 3);
       REQUIRE_MESSAGE(fill, json_input::error_of(fill));
-      const node written = detail::fill_value_to_node(*fill, type, 3).value();
+      const json written = detail::fill_value_to_json(*fill, type, 3).value();
       CHECK(detail::parse_fill_value(written, type, 3).value() == *fill);
     }
   }

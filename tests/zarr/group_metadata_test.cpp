@@ -15,7 +15,7 @@ TEST_CASE("a group is compared by what it says") {
   b.consolidated.emplace();
   CHECK_FALSE(a == b);
   a.consolidated = b.consolidated;
-  a.attributes = node::object{{"x", 1}};
+  a.attributes = json::object{{"x", 1}};
   CHECK_FALSE(a == b);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
@@ -15,9 +15,9 @@
 namespace json_input {
 
 /// The document `text`, which must be one.
-zarrpoint::node node_of(std::string_view text);
+zarrpoint::json json_of(std::string_view text);
 /// The document in a file beneath tests/golden/zarr-metadata.
-zarrpoint::node golden(const std::string& path);
+zarrpoint::json golden(const std::string& path);
 
 /// The error of a result, as text; fails the test when there is none.
 template <class T>
@@ -26,13 +26,13 @@ std::string error_of(const zarrpoint::result<T>& result) {
 }
 
 /// The value of a result as compact text, or its error.
-inline std::string text_of(const zarrpoint::result<zarrpoint::node>& result) {
+inline std::string text_of(const zarrpoint::result<zarrpoint::json>& result) {
   return result ? dump_json(*result) : to_string(result.failure());
 }
 
 /// Calls `f` with copies of `document` in which one value, or one whole member, is replaced by an
 /// odd one or is gone: each place in turn, each odd value in turn.
-void for_each_damage(const zarrpoint::node& document,
-                     const std::function<void(const zarrpoint::node&)>& f);
+void for_each_damage(const zarrpoint::json& document,
+                     const std::function<void(const zarrpoint::json&)>& f);
 
 }  // namespace json_input

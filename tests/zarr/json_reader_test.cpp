@@ -26,7 +26,7 @@ std::optional<std::string> read(std::string_view text, const json_limits& limits
                                 detail::json_member* wanted = nullptr) {
   // A copy of the exact size, so that a sanitizer sees a read beyond the end.
   const std::vector<char> exact(text.begin(), text.end());
-  node out;
+  json out;
   detail::json_reader reader({exact.data(), exact.size()}, limits, wanted);
   if (!reader.read(out)) return std::nullopt;
   return dump_json(out);
@@ -163,7 +163,7 @@ TEST_CASE("a reader of a member keeps to the limits of the document") {
   CHECK(reader.rest() == "[1]");
   CHECK_FALSE(reader.descend(3));
   CHECK(reader.descend(2));
-  node value;
+  json value;
   CHECK_FALSE(detail::json_reader(reader).read_value(value));
   reader.ascend(2);
   CHECK_FALSE(reader.count_values(4));
@@ -180,7 +180,7 @@ TEST_CASE("what is wrong beside a wanted member is said without reading all agai
   constexpr std::array<std::string_view, 2> path = {"a", "b"};
   const auto gave_up = [&](std::string_view text) {
     word_member wanted(path);
-    node out;
+    json out;
     detail::json_reader reader(text, {}, &wanted);
     CHECK_FALSE(reader.read(out));
     return reader.gave_up();
@@ -248,7 +248,7 @@ TEST_CASE("long lists within each other are read whole, though nobody looks ahea
   }
   const auto read = parse_json(as_bytes(text + "9" + end));
   REQUIRE(read.has_value());
-  const node* at = &*read;
+  const json* at = &*read;
   for (int level = 0; level < 60; ++level) {
     const auto* const list = at->if_array();
     REQUIRE(list != nullptr);
@@ -257,7 +257,7 @@ TEST_CASE("long lists within each other are read whole, though nobody looks ahea
     REQUIRE(list->size() == 1101U + (has_last ? 1U : 0U));
     at = &(*list)[1100];
   }
-  CHECK(*at == node(9));
+  CHECK(*at == json(9));
 }
 
 }  // namespace json_reader_test

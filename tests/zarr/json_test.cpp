@@ -25,37 +25,37 @@ namespace json_input {
 
 using namespace zarrpoint;
 
-node node_of(std::string_view text) {
+json json_of(std::string_view text) {
   auto parsed = parse_json(as_bytes(text));
   if (!parsed) FAIL(text << ": " << to_string(parsed.failure()));
   return *parsed;
 }
 
-node golden(const std::string& path) {
+json golden(const std::string& path) {
   std::ifstream file(ZARRPOINT_TEST_GOLDEN "/zarr-metadata/" + path, std::ios::binary);
   REQUIRE_MESSAGE(file.good(), path);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return node_of(text);
+  return json_of(text);
 }
 
 namespace {
 
 /// Damages `place`, a part of `document`, and everything beneath it.
-void damage(const node& document, node& place, const std::function<void(const node&)>& f) {
-  static const node::array odd = *node_of(R"([null, true, 0, -1, 1, 2, 1.5, 1e300,
+void damage(const json& document, json& place, const std::function<void(const json&)>& f) {
+  static const json::array odd = *json_of(R"([null, true, 0, -1, 1, 2, 1.5, 1e300,
       9223372036854775807, 18446744073709551615, "", "x", "0", "..", "a/b", [], [[]], [0], {},
       {"name": "x"}, {"must_understand": false}, {"id": "x"}, [1, 2, 3, 4, 5, 6, 7, 8]])")
                                       .if_array();
-  const node whole = place;
-  for (const node& value : odd) {
+  const json whole = place;
+  for (const json& value : odd) {
     place = value;
     f(document);
   }
   place = whole;
-  if (node::object* members = place.if_object()) {
+  if (json::object* members = place.if_object()) {
     for (std::size_t i = 0; i < members->size(); ++i) {
       damage(document, (*members)[i].value, f);
-      const node::object kept = *members;
+      const json::object kept = *members;
       members->erase(members->begin() + static_cast<std::ptrdiff_t>(i));
       f(document);
       *members = kept;
@@ -66,15 +66,15 @@ void damage(const node& document, node& place, const std::function<void(const no
       f(document);
       *members = kept;
     }
-  } else if (node::array* elements = place.if_array()) {
-    for (node& element : *elements) damage(document, element, f);
+  } else if (json::array* elements = place.if_array()) {
+    for (json& element : *elements) damage(document, element, f);
   }
 }
 
 }  // namespace
 
-void for_each_damage(const node& document, const std::function<void(const node&)>& f) {
-  node copy = document;
+void for_each_damage(const json& document, const std::function<void(const json&)>& f) {
+  json copy = document;
   damage(copy, copy, f);
 }
 
@@ -86,7 +86,7 @@ using namespace zarrpoint;
 
 namespace {
 
-result<node> parse(std::string_view text, const json_limits& limits = {}) {
+result<json> parse(std::string_view text, const json_limits& limits = {}) {
   // A copy of the exact size, so that a sanitizer sees a read beyond the end.
   const std::vector<char> exact(text.begin(), text.end());
   return parse_json(std::as_bytes(std::span(exact)), limits);
@@ -104,11 +104,11 @@ std::string error_of(std::string_view text) { return json_input::error_of(parse(
 
 TEST_CASE("values") {
   CHECK(parse("null").value().is_null());
-  CHECK(parse(" true ").value() == node(true));
-  CHECK(parse("\"h\\u00e9llo \\ud83d\\ude00\\n\"").value() == node("héllo 😀\n"));
+  CHECK(parse(" true ").value() == json(true));
+  CHECK(parse("\"h\\u00e9llo \\ud83d\\ude00\\n\"").value() == json("héllo 😀\n"));
   CHECK(parse("[1, -2, 0.5, [], {}]").value() ==
-        node(node::array{1, -2, 0.5, node::array{}, node::object{}}));
-  const node object = parse(R"({"z": 1, "a": {"b": null}})").value();
+        json(json::array{1, -2, 0.5, json::array{}, json::object{}}));
+  const json object = parse(R"({"z": 1, "a": {"b": null}})").value();
   CHECK(dump_json(object) == R"({"z":1,"a":{"b":null}})");
 }
 
@@ -125,15 +125,15 @@ TEST_CASE("integers are exact over 64 bits, signed and unsigned") {
   CHECK(code_of("{\"a\":[" + std::string(400, '9') + "]}") == errc::out_of_range);
   CHECK(error_of("[18446744073709551616]") ==
         "out_of_range: JSON: integer \"18446744073709551616\" does not fit in 64 bits");
-  CHECK(parse("-0").value() == node(0));
+  CHECK(parse("-0").value() == json(0));
   CHECK(std::signbit(*parse("-0.0").value().to_double()));
 }
 
 TEST_CASE("doubles") {
-  CHECK(parse("0.1").value() == node(0.1));
-  CHECK(parse("1e30").value() == node(1e30));
-  CHECK(parse("4.9e-324").value() == node(4.9e-324));
-  CHECK(parse("1e-999").value() == node(0.0));
+  CHECK(parse("0.1").value() == json(0.1));
+  CHECK(parse("1e30").value() == json(1e30));
+  CHECK(parse("4.9e-324").value() == json(4.9e-324));
+  CHECK(parse("1e-999").value() == json(0.0));
   CHECK_FALSE(parse("7.0").value().is_integer());
   CHECK(code_of("1e999") == errc::corrupt);
   CHECK(code_of("[-1e999]") == errc::corrupt);
@@ -241,7 +241,7 @@ TEST_CASE("the decimal point of a locale is not that of JSON") {
   const std::string before = std::setlocale(LC_NUMERIC, nullptr);
   for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "C"}) {
     if (std::setlocale(LC_NUMERIC, name) == nullptr) continue;
-    CHECK(parse("[1.5, 2e3]").value() == node(node::array{1.5, 2000.0}));
+    CHECK(parse("[1.5, 2e3]").value() == json(json::array{1.5, 2000.0}));
   }
   std::setlocale(LC_NUMERIC, before.c_str());
 }
@@ -270,16 +270,16 @@ TEST_CASE("limits") {
 }
 
 TEST_CASE("bare NaN and infinities, as zarr-python writes them in attributes") {
-  const node value = parse("{\"a\": NaN, \"b\":[Infinity,-Infinity], \"NaN\":\"NaN\"}").value();
+  const json value = parse("{\"a\": NaN, \"b\":[Infinity,-Infinity], \"NaN\":\"NaN\"}").value();
   CHECK(std::isnan(*value.find("a")->to_double()));
-  const node::array& both = *value.find("b")->if_array();
+  const json::array& both = *value.find("b")->if_array();
   CHECK(*both[0].to_double() == std::numeric_limits<double>::infinity());
   CHECK(*both[1].to_double() == -std::numeric_limits<double>::infinity());
-  CHECK(*value.find("NaN") == node("NaN"));
+  CHECK(*value.find("NaN") == json("NaN"));
   CHECK(dump_json(value) == R"({"a":NaN,"b":[Infinity,-Infinity],"NaN":"NaN"})");
   CHECK(std::isnan(*parse("NaN").value().to_double()));
   // The same text in strings is text, escapes and all.
-  CHECK(parse(R"(["\"NaN", NaN, "Infinity\\"])").value().if_array()->front() == node("\"NaN"));
+  CHECK(parse(R"(["\"NaN", NaN, "Infinity\\"])").value().if_array()->front() == json("\"NaN"));
 
   json_limits strict;
   strict.allow_nan_literals = false;
@@ -319,7 +319,7 @@ TEST_CASE("what is written reads back") {
   const std::string text =
       R"({"a":[1,-1,18446744073709551615,0.1,1e+30,"\u0001\"é"],"b":{"c":null,"d":[true,false]}})";
   CHECK(dump_json(parse(text).value()) == text);
-  const node value = parse(text).value();
+  const json value = parse(text).value();
   CHECK(parse(dump_json(value, json_style::pretty)).value() == value);
 }
 

@@ -18,7 +18,7 @@ namespace json_writer_test {
 using namespace zarrpoint;
 
 TEST_CASE("scalars") {
-  CHECK(dump_json(node()) == "null");
+  CHECK(dump_json(json()) == "null");
   CHECK(dump_json(true) == "true");
   CHECK(dump_json(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
   CHECK(dump_json(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
@@ -67,11 +67,11 @@ TEST_CASE("every finite double reads back") {
 }
 
 TEST_CASE("members keep their order, both styles") {
-  const node value = node::object{{"b", node::array{1, node::object{}, node::array{}}}, {"a", "x"}};
+  const json value = json::object{{"b", json::array{1, json::object{}, json::array{}}}, {"a", "x"}};
   CHECK(dump_json(value) == R"({"b":[1,{},[]],"a":"x"})");
   CHECK(dump_json(value, json_style::pretty) ==
         "{\n  \"b\": [\n    1,\n    {},\n    []\n  ],\n  \"a\": \"x\"\n}");
-  CHECK(dump_json(node::object{}, json_style::pretty) == "{}");
+  CHECK(dump_json(json::object{}, json_style::pretty) == "{}");
 }
 
 }  // namespace json_writer_test

@@ -17,7 +17,7 @@ namespace metadata_v2_test {
 
 using namespace zarrpoint;
 using json_input::golden;
-using json_input::node_of;
+using json_input::json_of;
 
 namespace {
 
@@ -25,27 +25,27 @@ const std::string valid_text =
     R"({"chunks":[2,3],"compressor":{"id":"zstd","level":1},"dimension_separator":".",)"
     R"("dtype":"<f4","fill_value":0.0,"filters":null,"order":"C","shape":[7,10],"zarr_format":2})";
 
-node changed(const std::string& key, std::string_view value) {
-  node document = node_of(valid_text);
-  document.set(key, node_of(value));
+json changed(const std::string& key, std::string_view value) {
+  json document = json_of(valid_text);
+  document.set(key, json_of(value));
   return document;
 }
 
-node without(const std::string& key) {
-  node document = node_of(valid_text);
-  std::erase_if(*document.if_object(), [&](const node::member& one) { return one.key == key; });
+json without(const std::string& key) {
+  json document = json_of(valid_text);
+  std::erase_if(*document.if_object(), [&](const json::member& one) { return one.key == key; });
   return document;
 }
 
 std::string codecs_of(const array_metadata& array) {
-  return json_input::text_of(detail::codec_specs_to_node(array.codecs));
+  return json_input::text_of(detail::codec_specs_to_json(array.codecs));
 }
 
 }  // namespace
 
 TEST_CASE("what is read is written, byte for byte") {
-  const node attributes = node_of(R"({"units":"m"})");
-  const array_metadata array = parse_array_v2(node_of(valid_text), &attributes).value();
+  const json attributes = json_of(R"({"units":"m"})");
+  const array_metadata array = parse_array_v2(json_of(valid_text), &attributes).value();
   CHECK(array.zarr_format == 2);
   CHECK(to_string(array.spec()) == "float32[7, 10]");
   CHECK(array.chunk_shape == dims{2, 3});
@@ -57,16 +57,16 @@ TEST_CASE("what is read is written, byte for byte") {
   CHECK(dump_json(documents.document) == valid_text);
   CHECK(documents.attributes == attributes);
   // The same array in the words of v3.
-  const node v3 = to_v3(array).value();
+  const json v3 = to_v3(array).value();
   CHECK(dump_json(*v3.find("chunk_key_encoding")) ==
         R"({"name":"v2","configuration":{"separator":"."}})");
   CHECK(parse_array_v3(v3).value().codecs == array.codecs);
 }
 
 TEST_CASE("order and byte order") {
-  node document = changed("order", "\"F\"");
+  json document = changed("order", "\"F\"");
   document.set("dtype", ">u2");
-  document.set("compressor", node());
+  document.set("compressor", json());
   document.set("dimension_separator", "/");
   const array_metadata array = parse_array_v2(document).value();
   CHECK(codecs_of(array) == R"([{"name":"transpose","configuration":{"order":[1,0]}},)"
@@ -79,8 +79,8 @@ TEST_CASE("order and byte order") {
         R"("fill_value":0,"filters":null,"order":"F","shape":[7,10],"zarr_format":2})");
   // With one axis or none there is nothing to transpose.
   document = changed("order", "\"F\"");
-  document.set("shape", node_of("[7]"));
-  document.set("chunks", node_of("[2]"));
+  document.set("shape", json_of("[7]"));
+  document.set("chunks", json_of("[2]"));
   CHECK(parse_array_v2(document).value().codecs[0].name == "bytes");
 }
 
@@ -90,14 +90,14 @@ TEST_CASE("single bytes have no endian, small floats their names, strings a filt
   for (const char* name : {"bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
     const auto array = parse_array_v2(changed("dtype", '"' + std::string(name) + '"')).value();
     CHECK(to_string(array.type) == name);
-    CHECK(*to_v2(array).value().document.find("dtype") == node(name));
+    CHECK(*to_v2(array).value().document.find("dtype") == json(name));
   }
-  node document = changed("dtype", "\"|O\"");
-  document.set("filters", node_of(R"([{"id":"vlen-utf8"}])"));
+  json document = changed("dtype", "\"|O\"");
+  document.set("filters", json_of(R"([{"id":"vlen-utf8"}])"));
   document.set("fill_value", 0);
   const auto strings = parse_array_v2(document).value();
   CHECK(strings.type == dtype_kind::string);
-  CHECK(strings.codecs[0] == codec_spec{"vlen-utf8", node::object{}});
+  CHECK(strings.codecs[0] == codec_spec{"vlen-utf8", json::object{}});
   CHECK(dump_json(to_v2(strings).value().document) ==
         R"({"chunks":[2,3],"compressor":{"id":"zstd","level":1},"dimension_separator":".",)"
         R"("dtype":"|O","fill_value":"","filters":[{"id":"vlen-utf8"}],"order":"C",)"
@@ -105,7 +105,7 @@ TEST_CASE("single bytes have no endian, small floats their names, strings a filt
 }
 
 TEST_CASE("quirks of real files that are accepted") {
-  const array_metadata plain = parse_array_v2(node_of(valid_text)).value();
+  const array_metadata plain = parse_array_v2(json_of(valid_text)).value();
   CHECK(parse_array_v2(changed("filters", "[]")).value() == plain);
   CHECK(parse_array_v2(without("filters")).value() == plain);
   CHECK(parse_array_v2(without("dimension_separator")).value() == plain);
@@ -115,10 +115,10 @@ TEST_CASE("quirks of real files that are accepted") {
   CHECK(parse_array_v2(changed("fill_value", "0")).value() == plain);
   CHECK(parse_array_v2(without("compressor")).value().codecs.size() == 1);
   CHECK(parse_array_v2(changed("fill_value", "null")).value().fill.is_null());
-  const node none = node_of("null");
-  const node empty = node_of("{}");
-  CHECK(parse_array_v2(node_of(valid_text), &none).value() == plain);
-  CHECK(parse_array_v2(node_of(valid_text), &empty).value() == plain);
+  const json none = json_of("null");
+  const json empty = json_of("{}");
+  CHECK(parse_array_v2(json_of(valid_text), &none).value() == plain);
+  CHECK(parse_array_v2(json_of(valid_text), &empty).value() == plain);
 }
 
 TEST_CASE("what is refused") {
@@ -165,13 +165,13 @@ TEST_CASE("what is refused") {
     REQUIRE_FALSE(array);
     CHECK(array.failure().message.find(key) != std::string::npos);
   }
-  for (const char* text : {"null", "[]", "1", "{}"}) CHECK_FALSE(parse_array_v2(node_of(text)));
-  const node list = node_of("[]");
-  CHECK_FALSE(parse_array_v2(node_of(valid_text), &list));
+  for (const char* text : {"null", "[]", "1", "{}"}) CHECK_FALSE(parse_array_v2(json_of(text)));
+  const json list = json_of("[]");
+  CHECK_FALSE(parse_array_v2(json_of(valid_text), &list));
 }
 
 TEST_CASE("what Zarr v2 cannot say is not written") {
-  const array_metadata plain = parse_array_v2(node_of(valid_text)).value();
+  const array_metadata plain = parse_array_v2(json_of(valid_text)).value();
   const auto code_after = [&](auto change) {
     array_metadata array = plain;
     change(array);
@@ -188,15 +188,15 @@ TEST_CASE("what Zarr v2 cannot say is not written") {
         }) == errc::unsupported);
   CHECK(code_after([](auto& a) {
           a.codecs.insert(a.codecs.begin(),
-                          {"transpose", node::object{{"order", node::array{0, 1}}}});
+                          {"transpose", json::object{{"order", json::array{0, 1}}}});
         }) == errc::unsupported);
   CHECK(code_after([](auto& a) {
-          a.codecs = {{"transpose", node::object{{"order", "F"}}}};
+          a.codecs = {{"transpose", json::object{{"order", "F"}}}};
         }) == errc::unsupported);
   CHECK(code_after([](auto& a) { a.fill = fill_value::of(std::uint32_t{0x7fc00001}); }) ==
         errc::unsupported);
   CHECK(code_after([](auto& a) { a.codecs.clear(); }) == errc::invalid_argument);
-  CHECK(code_after([](auto& a) { a.attributes = node::array{}; }) == errc::invalid_argument);
+  CHECK(code_after([](auto& a) { a.attributes = json::array{}; }) == errc::invalid_argument);
 }
 
 TEST_CASE("arrays that other implementations wrote") {
@@ -230,7 +230,7 @@ TEST_CASE("arrays that other implementations wrote") {
     CHECK(parse_array_v2(to_v2(*array).value().document).value() == *array);
   }
   // TensorStore's own spelling, to the byte.
-  const node bf16 = golden("peers/tensorstore/v2-bfloat16/.zarray");
+  const json bf16 = golden("peers/tensorstore/v2-bfloat16/.zarray");
   CHECK(dump_json(to_v2(parse_array_v2(bf16).value()).value().document) == dump_json(bf16));
 }
 
@@ -257,20 +257,20 @@ TEST_CASE("data types of peers, and what is written for them") {
     CHECK(to_string(array->spec()) == spec);
     const auto written = to_v2(*array);
     REQUIRE_MESSAGE(written, json_input::error_of(written));
-    CHECK(*written->document.find("dtype") == node_of(text));
+    CHECK(*written->document.find("dtype") == json_of(text));
     CHECK(parse_array_v2(written->document).value() == *array);
   }
 }
 
 TEST_CASE("the fill value of a record has the byte orders of its fields") {
-  node document = golden("peers/zarr-python-2/v2-nested-struct/.zarray");
+  json document = golden("peers/zarr-python-2/v2-nested-struct/.zarray");
   document.set("fill_value", "AQA/gAAAAgADAAQA");  // 1, 1.0, {2, 3, 4}
   const auto array = parse_array_v2(document).value();
   const std::byte* const fill = array.fill.bytes().data();
   CHECK(detail::load_native(fill, 2) == 1);
   CHECK(detail::load_native(fill + 2, 4) == 0x3f800000);
   CHECK(detail::load_native(fill + 8, 2) == 3);
-  CHECK(*to_v2(array).value().document.find("fill_value") == node("AQA/gAAAAgADAAQA"));
+  CHECK(*to_v2(array).value().document.find("fill_value") == json("AQA/gAAAAgADAAQA"));
 }
 
 TEST_CASE("filters and compressors of peers become codecs, and are written as they were") {
@@ -287,7 +287,7 @@ TEST_CASE("filters and compressors of peers become codecs, and are written as th
   };
   for (const auto& [path, codecs] : table) {
     CAPTURE(path);
-    const node document = golden(path);
+    const json document = golden(path);
     const auto array = parse_array_v2(document);
     REQUIRE_MESSAGE(array, json_input::error_of(array));
     REQUIRE(array->codecs.size() == codecs.size());
@@ -303,7 +303,7 @@ TEST_CASE("filters and compressors of peers become codecs, and are written as th
 }
 
 TEST_CASE("groups") {
-  const node attributes = node_of(R"({"a":1})");
+  const json attributes = json_of(R"({"a":1})");
   const auto group = parse_group_v2(golden("zarr-python/v2/group/minimal.json"), &attributes);
   REQUIRE(group);
   CHECK(group->zarr_format == 2);
@@ -313,10 +313,10 @@ TEST_CASE("groups") {
   CHECK(documents.attributes == attributes);
   CHECK(to_v2(group_metadata{}).value().attributes.is_null());
   // zarr-python 3 leaves this in the groups of a .zmetadata.
-  CHECK(parse_group_v2(node_of(R"({"zarr_format":2,"consolidated_metadata":{}})")));
-  CHECK_FALSE(parse_group_v2(node_of(R"({"zarr_format":3})")));
-  CHECK_FALSE(parse_group_v2(node_of("{}")));
-  CHECK_FALSE(parse_group_v2(node_of(R"({"zarr_format":2})"),
+  CHECK(parse_group_v2(json_of(R"({"zarr_format":2,"consolidated_metadata":{}})")));
+  CHECK_FALSE(parse_group_v2(json_of(R"({"zarr_format":3})")));
+  CHECK_FALSE(parse_group_v2(json_of("{}")));
+  CHECK_FALSE(parse_group_v2(json_of(R"({"zarr_format":2})"),
                              &documents.document.if_object()->front().value));
 }
 
@@ -324,8 +324,8 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
   std::size_t accepted = 0;
   for (const char* path : {"peers/zarr-python/v2-blosc-default", "peers/zarr-python-2/v2-vlen-utf8",
                            "peers/tensorstore/v2-complex64-big-F"}) {
-    const node document = golden(path + std::string("/.zarray"));
-    json_input::for_each_damage(document, [&](const node& damaged) {
+    const json document = golden(path + std::string("/.zarray"));
+    json_input::for_each_damage(document, [&](const json& damaged) {
       const auto array = parse_array_v2(damaged);
       if (!array) return;
       ++accepted;

@@ -16,7 +16,7 @@ namespace metadata_v3_test {
 
 using namespace zarrpoint;
 using json_input::golden;
-using json_input::node_of;
+using json_input::json_of;
 
 namespace {
 
@@ -27,19 +27,19 @@ const std::string valid_text =
     R"("chunk_key_encoding":{"name":"default","configuration":{"separator":"/"}},)"
     R"("fill_value":0.0,"codecs":[{"name":"bytes","configuration":{"endian":"little"}}]})";
 
-node changed(const std::string& key, std::string_view value) {
-  node document = node_of(valid_text);
-  document.set(key, node_of(value));
+json changed(const std::string& key, std::string_view value) {
+  json document = json_of(valid_text);
+  document.set(key, json_of(value));
   return document;
 }
 
-node without(const std::string& key) {
-  node document = node_of(valid_text);
-  std::erase_if(*document.if_object(), [&](const node::member& one) { return one.key == key; });
+json without(const std::string& key) {
+  json document = json_of(valid_text);
+  std::erase_if(*document.if_object(), [&](const json::member& one) { return one.key == key; });
   return document;
 }
 
-errc code_of(const node& document) {
+errc code_of(const json& document) {
   const auto array = parse_array_v3(document);
   REQUIRE_MESSAGE(!array, dump_json(document));
   return array.failure().code;
@@ -48,14 +48,14 @@ errc code_of(const node& document) {
 }  // namespace
 
 TEST_CASE("what is read is written, byte for byte") {
-  const array_metadata array = parse_array_v3(node_of(valid_text)).value();
+  const array_metadata array = parse_array_v3(json_of(valid_text)).value();
   CHECK(array.zarr_format == 3);
   CHECK(array.shape == dims{7, 10});
   CHECK(array.type == dtype_kind::float32);
   CHECK(array.chunk_shape == dims{2, 3});
   CHECK(array.keys == chunk_key_encoding{});
   CHECK(array.fill == fill_value::of(0.0F));
-  CHECK(array.codecs == std::vector{codec_spec{"bytes", node_of(R"({"endian":"little"})")}});
+  CHECK(array.codecs == std::vector{codec_spec{"bytes", json_of(R"({"endian":"little"})")}});
   CHECK(array.attributes.is_null());
   CHECK_FALSE(array.dimension_names);
   CHECK(json_input::text_of(to_v3(array)) == valid_text);
@@ -67,11 +67,11 @@ TEST_CASE("a document with everything in it is stable") {
   array.type = dtype_kind::bfloat16;
   array.chunk_shape = {4, 6};
   array.keys = {chunk_key_encoding::style::v2, '.'};
-  array.fill = detail::parse_fill_value(node("NaN"), array.type, 3).value();
-  array.codecs = {{"sharding_indexed", node_of(R"({"chunk_shape":[2,6],"codecs":[{"name":"bytes",
+  array.fill = detail::parse_fill_value(json("NaN"), array.type, 3).value();
+  array.codecs = {{"sharding_indexed", json_of(R"({"chunk_shape":[2,6],"codecs":[{"name":"bytes",
       "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_codecs":[{"name":"bytes",
       "configuration":{"endian":"little"}},{"name":"crc32c"}],"index_location":"end"})")}};
-  array.attributes = node_of(R"({"units":"m","b":[1,NaN]})");
+  array.attributes = json_of(R"({"units":"m","b":[1,NaN]})");
   array.dimension_names = dimension_names_list{"rows", std::nullopt};
   const std::string text = json_input::text_of(to_v3(array));
   CHECK(text ==
@@ -83,17 +83,17 @@ TEST_CASE("a document with everything in it is stable") {
         R"({"name":"crc32c"}],"index_codecs":[{"name":"bytes","configuration":)"
         R"({"endian":"little"}},{"name":"crc32c"}],"index_location":"end"}}],)"
         R"("attributes":{"units":"m","b":[1,NaN]},"dimension_names":["rows",null]})");
-  const auto again = parse_array_v3(node_of(text)).value();
+  const auto again = parse_array_v3(json_of(text)).value();
   CHECK(json_input::text_of(to_v3(again)) == text);
 }
 
 TEST_CASE("each data type by its name") {
   for (const dtype_kind kind : all_dtype_kinds) {
-    array_metadata array = parse_array_v3(node_of(valid_text)).value();
+    array_metadata array = parse_array_v3(json_of(valid_text)).value();
     array.type = kind;
     array.fill = fill_value::zero(kind);
-    const node document = to_v3(array).value();
-    CHECK(*document.find("data_type") == node(to_string(dtype(kind))));
+    const json document = to_v3(array).value();
+    CHECK(*document.find("data_type") == json(to_string(dtype(kind))));
     CHECK(parse_array_v3(document).value() == array);
   }
 }
@@ -118,17 +118,17 @@ TEST_CASE("data types with parameters, as each writer spells them") {
   };
   for (const auto& [text, type] : table) {
     CAPTURE(text);
-    CHECK(detail::parse_data_type_v3(node_of(text)).value() == type);
-    CHECK(detail::data_type_to_node(type).value() == node_of(text));
-    array_metadata array = parse_array_v3(node_of(valid_text)).value();
+    CHECK(detail::parse_data_type_v3(json_of(text)).value() == type);
+    CHECK(detail::data_type_to_json(type).value() == json_of(text));
+    array_metadata array = parse_array_v3(json_of(valid_text)).value();
     array.type = type;
     array.fill = fill_value::zero(type);
     CHECK(parse_array_v3(to_v3(array).value()).value() == array);
   }
-  CHECK(detail::parse_data_type_v3(node("r48")).value() == dtype::raw_bytes(6));
-  CHECK(detail::parse_data_type_v3(node("variable_length_bytes")).value() == dtype_kind::bytes);
-  CHECK(detail::parse_data_type_v3(node("complex_float32")).value() == dtype_kind::complex64);
-  CHECK(detail::parse_data_type_v3(node_of(R"({"name":"structured","configuration":{"fields":)"
+  CHECK(detail::parse_data_type_v3(json("r48")).value() == dtype::raw_bytes(6));
+  CHECK(detail::parse_data_type_v3(json("variable_length_bytes")).value() == dtype_kind::bytes);
+  CHECK(detail::parse_data_type_v3(json("complex_float32")).value() == dtype_kind::complex64);
+  CHECK(detail::parse_data_type_v3(json_of(R"({"name":"structured","configuration":{"fields":)"
                                            R"([["x","float32"],["in",{"name":"structured",)"
                                            R"("configuration":{"fields":[["a","int8"],["b",)"
                                            R"({"name":"numpy.datetime64","configuration":)"
@@ -154,12 +154,12 @@ TEST_CASE("data types with parameters, as each writer spells them") {
   };
   for (const auto& [text, code] : refused) {
     CAPTURE(text);
-    const auto type = detail::parse_data_type_v3(node_of(text));
+    const auto type = detail::parse_data_type_v3(json_of(text));
     REQUIRE_FALSE(type);
     CHECK(type.failure().code == code);
   }
   const dtype arrays = make_record({{"x", dtype_kind::int8, {2}}}).value();
-  CHECK(detail::data_type_to_node(arrays).failure().code == errc::unsupported);
+  CHECK(detail::data_type_to_json(arrays).failure().code == errc::unsupported);
 }
 
 TEST_CASE("rectilinear grids: extents, runs of them, or one that repeats") {
@@ -173,7 +173,7 @@ TEST_CASE("rectilinear grids: extents, runs of them, or one that repeats") {
   CHECK(array.edges[0].find(6).index == 2);
   CHECK(array.edges[0].find(6).extent == 4);
   CHECK(array.edges[1].find(9).start == 5);
-  CHECK(*to_v3(array).value().find("chunk_grid") == node_of(grid));
+  CHECK(*to_v3(array).value().find("chunk_grid") == json_of(grid));
   CHECK(parse_array_v3(to_v3(array).value()).value() == array);
   CHECK(to_v2(array).failure().code == errc::unsupported);
   for (const char* shapes :
@@ -189,7 +189,7 @@ TEST_CASE("rectilinear grids: extents, runs of them, or one that repeats") {
 }
 
 TEST_CASE("quirks of real files that are accepted") {
-  const array_metadata plain = parse_array_v3(node_of(valid_text)).value();
+  const array_metadata plain = parse_array_v3(json_of(valid_text)).value();
   const std::pair<const char*, const char*> same[] = {
       {"shape", "[7.0, 10]"},
       {"data_type", R"({"name":"float32"})"},
@@ -231,12 +231,12 @@ TEST_CASE("quirks of real files that are accepted") {
 }
 
 TEST_CASE("a chunk of length 0 on an axis of length 0, and nowhere else") {
-  node document = changed("shape", "[0, 10]");
+  json document = changed("shape", "[0, 10]");
   document.set("chunk_grid",
-               node_of(R"({"name":"regular","configuration":{"chunk_shape":[0,5]}})"));
+               json_of(R"({"name":"regular","configuration":{"chunk_shape":[0,5]}})"));
   CHECK(parse_array_v3(document).value().chunk_shape == dims{1, 5});
   document.set("chunk_grid",
-               node_of(R"({"name":"regular","configuration":{"chunk_shape":[4,0]}})"));
+               json_of(R"({"name":"regular","configuration":{"chunk_shape":[4,0]}})"));
   CHECK(code_of(document) == errc::corrupt);
 }
 
@@ -316,7 +316,7 @@ TEST_CASE("what is refused, as by every other reader") {
     CHECK(array.failure().message.find(key) != std::string::npos);
   }
   for (const char* text : {"null", "[]", "3", "\"a\"", "{}"})
-    CHECK(code_of(node_of(text)) == errc::corrupt);
+    CHECK(code_of(json_of(text)) == errc::corrupt);
   std::string deep = "1";
   for (int i = 0; i < 40; ++i) deep += ",1";
   CHECK(code_of(changed("shape", "[" + deep + "]")) == errc::unsupported);
@@ -330,8 +330,8 @@ TEST_CASE("data types that nobody knows are named in the error") {
          {quoted, R"({"name":)" + quoted + R"(,"configuration":{"length_bytes":4,"fields":[]}})"}) {
       // The fill value of such a type says nothing about it.
       for (const char* fill : {"0", "\"\"", "{}", "[1]", "null"}) {
-        node document = changed("data_type", value);
-        document.set("fill_value", node_of(fill));
+        json document = changed("data_type", value);
+        document.set("fill_value", json_of(fill));
         const auto array = parse_array_v3(document);
         REQUIRE_FALSE(array);
         CHECK(array.failure().code == errc::unsupported);
@@ -342,7 +342,7 @@ TEST_CASE("data types that nobody knows are named in the error") {
 }
 
 TEST_CASE("what could not be read back is not written") {
-  const array_metadata plain = parse_array_v3(node_of(valid_text)).value();
+  const array_metadata plain = parse_array_v3(json_of(valid_text)).value();
   const auto refused = [&](auto change) {
     array_metadata array = plain;
     change(array);
@@ -353,17 +353,17 @@ TEST_CASE("what could not be read back is not written") {
   CHECK(refused([](auto& a) { a.codecs[0].must_understand = false; }));
   CHECK(refused([](auto& a) { a.chunk_shape = {2}; }));
   CHECK(refused([](auto& a) { a.fill = fill_value::of(1.0); }));
-  CHECK(refused([](auto& a) { a.attributes = node::array{}; }));
-  CHECK(refused([](auto& a) { a.attributes = node::object{{"a", "\xff"}}; }));
-  CHECK(refused([](auto& a) { a.attributes = node::object{{"a", 1}, {"a", 1}}; }));
+  CHECK(refused([](auto& a) { a.attributes = json::array{}; }));
+  CHECK(refused([](auto& a) { a.attributes = json::object{{"a", "\xff"}}; }));
+  CHECK(refused([](auto& a) { a.attributes = json::object{{"a", 1}, {"a", 1}}; }));
   CHECK(refused([](auto& a) { a.dimension_names = dimension_names_list{"a", "\xff"}; }));
 }
 
 TEST_CASE("groups") {
-  const auto group = parse_group_v3(node_of(
+  const auto group = parse_group_v3(json_of(
       R"({"zarr_format":3,"node_type":"group","attributes":{"a":1},"consolidated_metadata":null})"));
   REQUIRE(group);
-  CHECK(*group->attributes.find("a") == node(1));
+  CHECK(*group->attributes.find("a") == json(1));
   CHECK_FALSE(group->consolidated);
   CHECK(json_input::text_of(to_v3(*group)) ==
         R"({"zarr_format":3,"node_type":"group","attributes":{"a":1}})");
@@ -382,25 +382,25 @@ TEST_CASE("groups") {
        R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":{"../a":{}}}})",
        R"({"zarr_format":3,"node_type":"group","consolidated_metadata":{"kind":"inline","metadata":{"/a":{}}}})"}) {
     CAPTURE(text);
-    CHECK_FALSE(parse_group_v3(node_of(text)));
+    CHECK_FALSE(parse_group_v3(json_of(text)));
   }
-  CHECK(parse_group_v3(node_of(R"({"zarr_format":3,"node_type":"group",
+  CHECK(parse_group_v3(json_of(R"({"zarr_format":3,"node_type":"group",
       "consolidated_metadata":{"kind":"other","must_understand":false}})")));
 }
 
 TEST_CASE("inline consolidated metadata") {
   group_metadata group;
-  group.attributes = node_of(R"({"step":1})");
+  group.attributes = json_of(R"({"step":1})");
   group.consolidated =
-      consolidated_documents{{"a", to_v3(group_metadata{}).value()}, {"a/w", node_of(valid_text)}};
+      consolidated_documents{{"a", to_v3(group_metadata{}).value()}, {"a/w", json_of(valid_text)}};
   const std::string text = json_input::text_of(to_v3(group));
   CHECK(text ==
         R"({"zarr_format":3,"node_type":"group","attributes":{"step":1},"consolidated_metadata":)"
         R"({"kind":"inline","must_understand":false,"metadata":{"a":{"zarr_format":3,)"
         R"("node_type":"group"},"a/w":)" +
             valid_text + "}}}");
-  CHECK(parse_group_v3(node_of(text)).value() == group);
-  group.consolidated->push_back({"a/../b", node::object{}});
+  CHECK(parse_group_v3(json_of(text)).value() == group);
+  group.consolidated->push_back({"a/../b", json::object{}});
   CHECK(to_v3(group).failure().code == errc::invalid_argument);
   group.consolidated->back().key = "a";
   CHECK(to_v3(group).failure().code == errc::invalid_argument);
@@ -408,7 +408,7 @@ TEST_CASE("inline consolidated metadata") {
 
 TEST_CASE("groups that other implementations wrote") {
   const auto tree = parse_group_v3(golden("peers/zarr-python/v3-tree/zarr.json")).value();
-  CHECK(*tree.attributes.find("model") == node("demo"));
+  CHECK(*tree.attributes.find("model") == json("demo"));
   REQUIRE(tree.consolidated);
   std::string kinds;
   for (const auto& [path, document] : *tree.consolidated) {
@@ -474,7 +474,7 @@ TEST_CASE("arrays that other implementations wrote") {
     const auto array = parse_array_v3(golden("peers/" + path + "/zarr.json"));
     REQUIRE_MESSAGE(array, json_input::error_of(array));
     CHECK(to_string(array->spec()) == spec);
-    const node written = to_v3(*array).value();
+    const json written = to_v3(*array).value();
     CHECK(dump_json(*written.find("fill_value")) == fill);
     CHECK(parse_array_v3(written).value() == *array);
   }
@@ -494,11 +494,11 @@ TEST_CASE("zarr-python's own documents") {
     CHECK(parse_array_v3(to_v3(*array).value()).value() == *array);
   }
   for (const char* kind : {"default", "v2"}) {
-    const node cases =
+    const json cases =
         golden("zarr-python/v3/chunk_key_encoding/" + std::string(kind) + "/cases.json");
     for (const auto& [label, value] : *cases.if_object()) {
       CAPTURE(label);
-      node document = node_of(valid_text);
+      json document = json_of(valid_text);
       document.set("chunk_key_encoding", value);
       CHECK(parse_array_v3(document));
     }
@@ -514,11 +514,11 @@ TEST_CASE("documents beyond us are refused with the name of what is beyond us") 
 }
 
 TEST_CASE("any value in any place: an error, or an array that reads back") {
-  node document = golden("zarr-python/v3/array/sharding_indexed_codec.json");
-  document.set("attributes", node_of(R"({"a":1})"));
-  document.set("dimension_names", node_of(R"(["y","x"])"));
+  json document = golden("zarr-python/v3/array/sharding_indexed_codec.json");
+  document.set("attributes", json_of(R"({"a":1})"));
+  document.set("dimension_names", json_of(R"(["y","x"])"));
   std::size_t accepted = 0;
-  json_input::for_each_damage(document, [&](const node& damaged) {
+  json_input::for_each_damage(document, [&](const json& damaged) {
     const auto array = parse_array_v3(damaged);
     if (!array) {
       if (array.failure().message.empty()) FAIL_CHECK(dump_json(damaged));
@@ -530,7 +530,7 @@ TEST_CASE("any value in any place: an error, or an array that reads back") {
   });
   CHECK(accepted > 0);
   json_input::for_each_damage(
-      golden("peers/zarr-python/v3-tree/zarr.json"), [](const node& damaged) {
+      golden("peers/zarr-python/v3-tree/zarr.json"), [](const json& damaged) {
         const auto group = parse_group_v3(damaged);
         if (group && parse_group_v3(to_v3(*group).value()).value() != *group)
           FAIL_CHECK(dump_json(damaged));

@@ -52,15 +52,15 @@ TEST_CASE("typestrs both ways") {
   };
   for (const auto& [text, type] : table) {
     CAPTURE(text);
-    CHECK(detail::parse_v2_dtype(node(text)).value() == type);
-    CHECK(detail::to_v2_dtype(type).value() == node(text));
+    CHECK(detail::parse_v2_dtype(json(text)).value() == type);
+    CHECK(detail::to_v2_dtype(type).value() == json(text));
   }
 }
 
 TEST_CASE("the order of single bytes is of no consequence") {
-  CHECK(detail::parse_v2_dtype(node("<b1")).value().type == dtype_kind::bool_);
-  CHECK(detail::parse_v2_dtype(node(">i1")).value().type == dtype_kind::int8);
-  CHECK(detail::to_v2_dtype({dtype_kind::uint8, endian::big}).value() == node("|u1"));
+  CHECK(detail::parse_v2_dtype(json("<b1")).value().type == dtype_kind::bool_);
+  CHECK(detail::parse_v2_dtype(json(">i1")).value().type == dtype_kind::int8);
+  CHECK(detail::to_v2_dtype({dtype_kind::uint8, endian::big}).value() == json("|u1"));
   CHECK_FALSE(detail::to_v2_dtype({dtype_kind::bfloat16, endian::big}));
 }
 
@@ -101,18 +101,18 @@ TEST_CASE("other types are named in the error") {
                                  "<U18446744073709551615",
                                  "|S99999999999999999999999"}) {
     CAPTURE(text);
-    const auto type = detail::parse_v2_dtype(node(text));
+    const auto type = detail::parse_v2_dtype(json(text));
     REQUIRE_FALSE(type);
     CHECK(type.failure().code == errc::unsupported);
     CHECK(type.failure().message.find('"' + text + '"') != std::string::npos);
   }
-  CHECK(detail::parse_v2_dtype(node::array{}).failure().code == errc::corrupt);
-  CHECK(detail::parse_v2_dtype(node(4)).failure().code == errc::corrupt);
+  CHECK(detail::parse_v2_dtype(json::array{}).failure().code == errc::corrupt);
+  CHECK(detail::parse_v2_dtype(json(4)).failure().code == errc::corrupt);
 }
 
 TEST_CASE("records: nested, with arrays, of one byte order or of several") {
   const auto read = [](const char* text) {
-    return detail::parse_v2_dtype(json_input::node_of(text));
+    return detail::parse_v2_dtype(json_input::json_of(text));
   };
   const char* const plain = R"([["id","<i4"],["x","<f8"],["tag","|S3"]])";
   const detail::v2_dtype simple = read(plain).value();
@@ -153,7 +153,7 @@ TEST_CASE("records: nested, with arrays, of one byte order or of several") {
 
 TEST_CASE("a record of too many fields is refused before any is looked at") {
   const auto refusal = [](std::size_t count) {
-    return detail::parse_v2_dtype(node(node::array(count, node(7)))).failure().message;
+    return detail::parse_v2_dtype(json(json::array(count, json(7)))).failure().message;
   };
   CHECK(refusal(3).find("a field must be a list") != std::string::npos);
   CHECK(refusal(65537).find("a record of 65537 fields is more than the limit of 65536") !=

@@ -13,13 +13,13 @@
 namespace v2_codecs_test {
 
 using namespace zarrpoint;
-using json_input::node_of;
+using json_input::json_of;
 
 namespace {
 
 /// The chain of a `.zarray` with these members.
 result<array_metadata> chain_of(const std::string& members) {
-  const node zarray = node_of(("{" + members + "}").c_str());
+  const json zarray = json_of(("{" + members + "}").c_str());
   auto type = detail::parse_v2_dtype(*zarray.find("dtype"));
   REQUIRE(type);
   array_metadata out;
@@ -29,14 +29,14 @@ result<array_metadata> chain_of(const std::string& members) {
 }
 
 std::string text_of_chain(const array_metadata& array) {
-  return dump_json(detail::codec_specs_to_node(array.codecs).value());
+  return dump_json(detail::codec_specs_to_json(array.codecs).value());
 }
 
 /// What is written for a chain.
 std::string written(const array_metadata& array) {
   const auto out = detail::to_v2_codecs(array);
   if (!out) return to_string(out.failure());
-  return dump_json(node::object{
+  return dump_json(json::object{
       {"dtype", out->dtype}, {"filters", out->filters}, {"compressor", out->compressor}});
 }
 
@@ -87,17 +87,17 @@ TEST_CASE("compressors become codecs and codecs compressors") {
   };
   for (const auto& [compressor, name, configuration, written] : table) {
     CAPTURE(compressor);
-    const auto spec = detail::parse_v2_bytes_codec(node_of(compressor), 4);
+    const auto spec = detail::parse_v2_bytes_codec(json_of(compressor), 4);
     REQUIRE_MESSAGE(spec, json_input::error_of(spec));
     CHECK(spec->name == name);
     CHECK(dump_json(spec->configuration) == configuration);
     CHECK(json_input::text_of(detail::to_v2_bytes_codec(*spec)) == written);
   }
-  const node automatic = node_of(R"({"id":"blosc","shuffle":-1})");
+  const json automatic = json_of(R"({"id":"blosc","shuffle":-1})");
   CHECK(*detail::parse_v2_bytes_codec(automatic, 1).value().configuration.find("shuffle") ==
-        node("bitshuffle"));
-  CHECK(detail::parse_v2_bytes_codec(node_of(R"({"id":"crc32c","location":"end"})"), 4));
-  CHECK(json_input::text_of(detail::to_v2_bytes_codec({"numcodecs.crc32c", node::object{}})) ==
+        json("bitshuffle"));
+  CHECK(detail::parse_v2_bytes_codec(json_of(R"({"id":"crc32c","location":"end"})"), 4));
+  CHECK(json_input::text_of(detail::to_v2_bytes_codec({"numcodecs.crc32c", json::object{}})) ==
         R"({"id":"crc32c","location":"end"})");
 }
 
@@ -119,12 +119,12 @@ TEST_CASE("compressors that are refused") {
   };
   for (const auto& [text, code] : table) {
     CAPTURE(text);
-    const auto spec = detail::parse_v2_bytes_codec(node_of(text), 4);
+    const auto spec = detail::parse_v2_bytes_codec(json_of(text), 4);
     REQUIRE_FALSE(spec);
     CHECK(spec.failure().code == code);
   }
-  CHECK_FALSE(detail::to_v2_bytes_codec({"zstd", node_of(R"({"level":1,"checksum":true})")}));
-  CHECK_FALSE(detail::to_v2_bytes_codec({"blosc", node_of(R"({"cname":"lz4"})")}));
+  CHECK_FALSE(detail::to_v2_bytes_codec({"zstd", json_of(R"({"level":1,"checksum":true})")}));
+  CHECK_FALSE(detail::to_v2_bytes_codec({"blosc", json_of(R"({"cname":"lz4"})")}));
   CHECK_FALSE(detail::to_v2_bytes_codec({"sharding_indexed", {}}));
   CHECK_FALSE(detail::to_v2_bytes_codec({"numcodecs.delta", {}}));
 }
@@ -198,7 +198,7 @@ TEST_CASE("filters and a compressor become a chain, and the chain those") {
     CHECK(text_of_chain(*array) == chain);
     CHECK(written(*array) == text);
     // What was written says the same once more.
-    const node again = node_of(text);
+    const json again = json_of(text);
     array_metadata second;
     second.shape = array->shape;
     REQUIRE(detail::parse_v2_chain(again, detail::parse_v2_dtype(*again.find("dtype")).value(),
@@ -255,7 +255,7 @@ TEST_CASE("chains of v3 that v2 can say in other words, and some that it cannot"
     array_metadata out;
     out.shape = dims{4, 6};
     out.type = type;
-    out.codecs = detail::parse_codec_specs(node_of(codecs)).value();
+    out.codecs = detail::parse_codec_specs(json_of(codecs)).value();
     return out;
   };
   // The order that the elements are stored in is the one that counts.

@@ -12,7 +12,7 @@
 namespace v2_filters_test {
 
 using namespace zarrpoint;
-using json_input::node_of;
+using json_input::json_of;
 
 TEST_CASE("every id has a name in v3, and the name leads back") {
   for (const detail::known_codec& row : detail::known_codecs) {
@@ -32,7 +32,7 @@ TEST_CASE("every id has a name in v3, and the name leads back") {
 
 TEST_CASE("three spellings of a filter's dtype") {
   const auto of = [](const char* text) {
-    return detail::parse_v2_filter_dtype(node(text)).value();
+    return detail::parse_v2_filter_dtype(json(text)).value();
   };
   CHECK(of("<f8") == detail::v2_dtype{dtype_kind::float64});
   CHECK(of(">i2") == detail::v2_dtype{dtype_kind::int16, endian::big});
@@ -41,15 +41,15 @@ TEST_CASE("three spellings of a filter's dtype") {
   CHECK(of("i8") == detail::v2_dtype{dtype_kind::int64});
   CHECK(of("float64") == detail::v2_dtype{dtype_kind::float64});
   CHECK(of("b1") == detail::v2_dtype{dtype_kind::bool_});
-  CHECK_FALSE(detail::parse_v2_filter_dtype(node("x8")));
-  CHECK_FALSE(detail::parse_v2_filter_dtype(node("")));
-  CHECK_FALSE(detail::parse_v2_filter_dtype(node(8)));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(json("x8")));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(json("")));
+  CHECK_FALSE(detail::parse_v2_filter_dtype(json(8)));
 }
 
 TEST_CASE("an array filter changes what the next one gets") {
   detail::v2_dtype elements{dtype_kind::float64};
-  const node filter =
-      node_of(R"({"id":"fixedscaleoffset","scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
+  const json filter =
+      json_of(R"({"id":"fixedscaleoffset","scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
   const auto spec =
       detail::parse_v2_array_filter(filter, *detail::find_v2_id("fixedscaleoffset"), elements);
   REQUIRE(spec);
@@ -57,7 +57,7 @@ TEST_CASE("an array filter changes what the next one gets") {
   CHECK(dump_json(spec->configuration) ==
         R"({"scale":10,"offset":0,"dtype":"<f8","astype":">i2"})");
   CHECK(elements == detail::v2_dtype{dtype_kind::int16, endian::big});
-  const auto packed = detail::parse_v2_array_filter(node_of(R"({"id":"packbits"})"),
+  const auto packed = detail::parse_v2_array_filter(json_of(R"({"id":"packbits"})"),
                                                     *detail::find_v2_id("packbits"), elements);
   REQUIRE(packed);
   CHECK(elements == detail::v2_dtype{dtype_kind::uint8});
@@ -66,7 +66,7 @@ TEST_CASE("an array filter changes what the next one gets") {
 TEST_CASE("a filter's byte order is told as whether it is another one than it gets") {
   const auto parsed = [](const char* type, endian order) {
     detail::v2_dtype elements{dtype_kind::int32, order};
-    const node filter = node_of(R"({"id":"delta","dtype":")" + std::string(type) + "\"}");
+    const json filter = json_of(R"({"id":"delta","dtype":")" + std::string(type) + "\"}");
     const auto spec =
         detail::parse_v2_array_filter(filter, *detail::find_v2_id("delta"), elements).value();
     // What it makes has its own byte order.
@@ -82,7 +82,7 @@ TEST_CASE("a filter's byte order is told as whether it is another one than it ge
 
 TEST_CASE("filters are written with the byte order that is stored") {
   const auto written = [](const char* configuration, endian order) {
-    const codec_spec spec{"numcodecs.delta", node_of(configuration)};
+    const codec_spec spec{"numcodecs.delta", json_of(configuration)};
     return dump_json(
         detail::to_v2_array_filters(std::span(&spec, 1), {dtype_kind::int32, order}).value());
   };

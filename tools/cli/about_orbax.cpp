@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
 
 /// `2026-11-22 04:32:03 UTC`.
-std::string time_text(const zp::node* nanoseconds) {
+std::string time_text(const zp::json* nanoseconds) {
   const auto time = nanoseconds != nullptr ? nanoseconds->to_uint64() : std::nullopt;
   if (!time) return {};
   const auto seconds = static_cast<std::time_t>(*time / 1'000'000'000);
@@ -44,12 +44,12 @@ std::string_view name_of(zp::orbax::item_kind kind) {
   return "other";
 }
 
-void set_if(zp::node& to, const char* name, zp::node value) {
+void set_if(zp::json& to, const char* name, zp::json value) {
   const bool is_empty = value.is_null() || (value.if_object() && value.if_object()->empty());
   if (!is_empty) to.set(name, std::move(value));
 }
 
-void set_if(zp::node& to, const char* name, const std::optional<std::uint64_t>& value) {
+void set_if(zp::json& to, const char* name, const std::optional<std::uint64_t>& value) {
   if (value) to.set(name, *value);
 }
 
@@ -67,7 +67,7 @@ zp::result<std::optional<zp::stored_place>> step_of(const zp::orbax::found_tree&
   return std::optional<zp::stored_place>();
 }
 
-zp::result<void> add_step(const zp::orbax::found_tree& tree, zp::node& to) {
+zp::result<void> add_step(const zp::orbax::found_tree& tree, zp::json& to) {
   ZARRPOINT_TRY(step, step_of(tree));
   if (!step) return {};
   ZARRPOINT_TRY(file, step->key.child("_CHECKPOINT_METADATA"));
@@ -82,14 +82,14 @@ zp::result<void> add_step(const zp::orbax::found_tree& tree, zp::node& to) {
   }
   if (step->key.str() == tree.place.key.str()) return {};
   ZARRPOINT_TRY(items, zp::orbax::list_items(*step));
-  zp::node::object kinds;
+  zp::json::object kinds;
   for (const zp::orbax::step_item& item : items)
     kinds.push_back({item.name, std::string(name_of(item.kind))});
   set_if(to, "items", std::move(kinds));
   return {};
 }
 
-zp::result<void> add_database(const zp::stored_place& at, std::uint64_t memory, zp::node& to) {
+zp::result<void> add_database(const zp::stored_place& at, std::uint64_t memory, zp::json& to) {
   ZARRPOINT_TRY(manifest, at.key.child("manifest.ocdbt"));
   ZARRPOINT_TRY(object, at.store.open(manifest));
   if (object == nullptr) return {};
@@ -97,43 +97,43 @@ zp::result<void> add_database(const zp::stored_place& at, std::uint64_t memory, 
                 zp::ocdbt_store::open(at.store, at.key, zp::ocdbt_options{}.within(memory)));
   ZARRPOINT_TRY(versions, database.versions());
   const zp::ocdbt_version shown = database.version();
-  to.set("database", zp::node::object{{"generation", shown.generation},
+  to.set("database", zp::json::object{{"generation", shown.generation},
                                       {"versions", std::uint64_t{versions.size()}},
                                       {"keys", shown.keys},
                                       {"commit_time", shown.commit_time}});
   return {};
 }
 
-zp::node sharding_node(const zp::orbax::sharding& from) {
-  zp::node out = zp::node::object{{"type", text_node(from.type)}};
-  if (!from.device.empty()) out.set("device", text_node(from.device));
+zp::json sharding_json(const zp::orbax::sharding& from) {
+  zp::json out = zp::json::object{{"type", text_json(from.type)}};
+  if (!from.device.empty()) out.set("device", text_json(from.device));
   if (from.type != "NamedSharding") return out;
-  zp::node::array axes, devices;
-  for (const std::string& axis : from.mesh.axes) axes.push_back(text_node(axis));
+  zp::json::array axes, devices;
+  for (const std::string& axis : from.mesh.axes) axes.push_back(text_json(axis));
   for (const std::int64_t device : from.mesh.devices) devices.emplace_back(device);
-  out.set("mesh", to_node(from.mesh.shape));
+  out.set("mesh", to_json(from.mesh.shape));
   out.set("axes", std::move(axes));
   if (!devices.empty()) out.set("devices", std::move(devices));
-  zp::node::array types;
-  for (const std::string& type : from.mesh.axis_types) types.push_back(text_node(type));
+  zp::json::array types;
+  for (const std::string& type : from.mesh.axis_types) types.push_back(text_json(type));
   if (!types.empty()) out.set("axis_types", std::move(types));
-  out.set("partition_spec", text_node(zp::orbax::to_string(from.partition)));
+  out.set("partition_spec", text_json(zp::orbax::to_string(from.partition)));
   return out;
 }
 
-zp::result<void> add_leaves(const zp::stored_place& at, std::uint64_t memory, zp::node& to) {
+zp::result<void> add_leaves(const zp::stored_place& at, std::uint64_t memory, zp::json& to) {
   ZARRPOINT_TRY(tree, zp::orbax::tree_store::open(at.store, at.key, memory));
   ZARRPOINT_TRY(shardings, tree.shardings());
   ZARRPOINT_TRY(facts, tree.array_facts());
-  zp::node::object leaves;
+  zp::json::object leaves;
   auto sharding = shardings.begin();  // in the order of the leaves, as the facts
   auto fact = facts.begin();
   for (const zp::orbax::tree_leaf& leaf : tree.tree().leaves) {
-    zp::node one = zp::node::object{{"kind", text_node(leaf.value_type)}};
+    zp::json one = zp::json::object{{"kind", text_json(leaf.value_type)}};
     if (sharding != shardings.end() && sharding->first == leaf.name)
-      one.set("sharding", sharding_node(sharding++->second));
+      one.set("sharding", sharding_json(sharding++->second));
     if (fact != facts.end() && fact->name == leaf.name) {
-      if (!fact->random_key.empty()) one.set("random_key", text_node(fact->random_key));
+      if (!fact->random_key.empty()) one.set("random_key", text_json(fact->random_key));
       ++fact;
     }
     leaves.push_back({leaf.name, std::move(one)});
@@ -144,12 +144,12 @@ zp::result<void> add_leaves(const zp::stored_place& at, std::uint64_t memory, zp
 
 }  // namespace
 
-zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links,
+zp::result<zp::json> about_orbax(const std::string& path, zp::link_scope links,
                                  std::uint64_t memory) {
   ZARRPOINT_TRY(at, zp::orbax::find_at(path, links));
-  if (!at) return zp::node();
-  zp::node out;
-  out.set("chosen", text_node(at->found.path));
+  if (!at) return zp::json();
+  zp::json out;
+  out.set("chosen", text_json(at->found.path));
   ZARRPOINT_CHECK(add_step(at->found, out));
   if (zp::orbax::read_json_item(at->found.place)) {
     out.set("item", "json");
@@ -168,31 +168,31 @@ std::string class_name(const std::string& whole) {
   return dot == whole.npos ? whole : whole.substr(dot + 1);
 }
 
-void add_general_lines(const zp::node& about, zp::node::object& out) {
+void add_general_lines(const zp::json& about, zp::json::object& out) {
   const auto add = [&](const char* name, std::string text) {
     if (!text.empty()) out.push_back({name, std::move(text)});
   };
-  const zp::node* const chosen = about.find("chosen");
+  const zp::json* const chosen = about.find("chosen");
   if (chosen != nullptr && chosen->if_string() != nullptr) add("chosen", *chosen->if_string());
-  if (const zp::node* const items = about.find("items")) {
+  if (const zp::json* const items = about.find("items")) {
     std::string text;
-    for (const zp::node::member& item : *items->if_object())
+    for (const zp::json::member& item : *items->if_object())
       text += (text.empty() ? "" : ", ") + item.key + " (" + *item.value.if_string() + ')';
     add("items", std::move(text));
   }
   add("committed", time_text(about.find("commit_time")));
-  if (const zp::node* const handlers = about.find("item_handlers")) {
+  if (const zp::json* const handlers = about.find("item_handlers")) {
     std::string text;
     if (const std::string* const one = handlers->if_string()) text = class_name(*one);
     if (handlers->if_object() != nullptr)
-      for (const zp::node::member& item : *handlers->if_object())
+      for (const zp::json::member& item : *handlers->if_object())
         if (const std::string* const one = item.value.if_string())
           text += (text.empty() ? "" : ", ") + item.key + ": " + class_name(*one);
     add("handlers", std::move(text));
   }
   for (const char* name : {"metrics", "custom_metadata"})
-    if (const zp::node* const value = about.find(name)) add(name, dump_json(strict_json(*value)));
-  if (const zp::node* const database = about.find("database")) {
+    if (const zp::json* const value = about.find(name)) add(name, dump_json(strict_json(*value)));
+  if (const zp::json* const database = about.find("database")) {
     const auto number = [&](const char* name) {
       return std::to_string(database->find(name)->to_uint64().value_or(0));
     };
@@ -203,21 +203,21 @@ void add_general_lines(const zp::node& about, zp::node::object& out) {
 
 }  // namespace
 
-zp::node::object orbax_lines(const zp::node& about, std::string_view node) {
-  zp::node::object out;
+zp::json::object orbax_lines(const zp::json& about, std::string_view node) {
+  zp::json::object out;
   if (node.empty()) add_general_lines(about, out);
-  const zp::node* const leaves = about.find("leaves");
+  const zp::json* const leaves = about.find("leaves");
   if (leaves == nullptr) return out;
-  for (const zp::node::member& leaf : *leaves->if_object()) {
+  for (const zp::json::member& leaf : *leaves->if_object()) {
     if (!is_within(leaf.key, node)) continue;
-    if (const zp::node* const key = leaf.value.find("random_key"))
+    if (const zp::json* const key = leaf.value.find("random_key"))
       out.push_back({leaf.key, "random key of " + *key->if_string()});
-    const zp::node* const sharding = leaf.value.find("sharding");
-    const zp::node* const spec = sharding ? sharding->find("partition_spec") : nullptr;
+    const zp::json* const sharding = leaf.value.find("sharding");
+    const zp::json* const spec = sharding ? sharding->find("partition_spec") : nullptr;
     if (spec == nullptr) continue;
     std::string text = *spec->if_string() + " on";
-    const zp::node::array& axes = *sharding->find("axes")->if_array();
-    const zp::node::array& lengths = *sharding->find("mesh")->if_array();
+    const zp::json::array& axes = *sharding->find("axes")->if_array();
+    const zp::json::array& lengths = *sharding->find("mesh")->if_array();
     for (std::size_t i = 0; i < axes.size(); ++i)
       text += (i > 0 ? " × " : " ") + *axes[i].if_string() + "=" +
               std::to_string(lengths[i].to_int64().value_or(0));

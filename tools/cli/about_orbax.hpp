@@ -4,7 +4,7 @@
 
 // What Orbax tells of a checkpoint beside its arrays.
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/file/file_options.hpp>
 
@@ -19,11 +19,11 @@ namespace zp = zarrpoint;
 /// What was chosen in the directory, the items of its step, what `_CHECKPOINT_METADATA` has, the
 /// version of the database, and of each leaf its kind and sharding. It is as `inspect --json`
 /// writes it. Null for a path that is not one of Orbax's. `memory` is `limits::memory`.
-zp::result<zp::node> about_orbax(const std::string& path, zp::link_scope links,
+zp::result<zp::json> about_orbax(const std::string& path, zp::link_scope links,
                                  std::uint64_t memory);
 
 /// The same as lines of a name and a text, without the leaves' kinds. Of a node that is not the
 /// root it is only what is told of the leaves in it.
-zp::node::object orbax_lines(const zp::node& about, std::string_view node);
+zp::json::object orbax_lines(const zp::json& about, std::string_view node);
 
 }  // namespace cli

@@ -64,7 +64,7 @@ zp::result<std::vector<zp::codec_spec>> codecs_of(const std::string& text) {
   if (name == "zstd") return zp::zstd_codecs(level.value_or(1));
   if (name == "gzip") {
     std::vector<zp::codec_spec> out = zp::zstd_codecs();
-    out[1] = {"gzip", zp::node::object{{"level", level.value_or(5)}}};
+    out[1] = {"gzip", zp::json::object{{"level", level.value_or(5)}}};
     return out;
   }
   if (name == "blosc") return zp::blosc_codecs(level.value_or(1));
@@ -128,7 +128,7 @@ class planner {
     out.overwrite = of_.overwrite;
     out.attributes = attributes();
     for (const converted& each : plan_.arrays) {
-      const zp::node& own = plan_.from.entries()[each.index].attributes;
+      const zp::json& own = plan_.from.entries()[each.index].attributes;
       if (has_members(own) && can_be_saved(own, "array \"" + escaped(each.name) + '"'))
         out.attributes_of.push_back({each.name, own});
     }
@@ -198,9 +198,9 @@ class planner {
     for (const converted& each : plan_.arrays) {
       if (is_lost(each)) ++arrays;
     }
-    zp::node root = plan_.from.attributes();
+    zp::json root = plan_.from.attributes();
     // That of a checkpoint of many processes says how it is stored.
-    if (zp::node::object* const members = root.if_object())
+    if (zp::json::object* const members = root.if_object())
       std::erase_if(*members, [](const auto& one) { return one.key == "zarrpoint_strategies"; });
     if (is_of_pytorch() && has_members(root))
       note("attributes of the root are left out: " + target() + " has no place for them");
@@ -420,8 +420,8 @@ class planner {
     return {};
   }
 
-  static bool has_members(const zp::node& attributes) {
-    const zp::node::object* members = attributes.if_object();
+  static bool has_members(const zp::json& attributes) {
+    const zp::json::object* members = attributes.if_object();
     return members != nullptr && !members->empty();
   }
 
@@ -434,8 +434,8 @@ class planner {
     if (!has_members(from.attributes)) return false;
     const bool keeps_keys =
         target() == "orbax" && plan_.from.format().starts_with("Orbax") && from.name == array.name;
-    const zp::node::object& members = *from.attributes.if_object();
-    return std::any_of(members.begin(), members.end(), [&](const zp::node::member& one) {
+    const zp::json::object& members = *from.attributes.if_object();
+    return std::any_of(members.begin(), members.end(), [&](const zp::json::member& one) {
       if (is_of_pytorch()) return one.key != "content_type" && one.key != "python_type";
       const bool keeps_name = keeps_keys || name_in_file(from) == array.name;
       return !keeps_name || one.key != zp::detail::original_name_member;
@@ -490,7 +490,7 @@ class planner {
       const auto lost = [&](const std::string& why) {
         note("attributes of " + called + " are left out: " + why);
       };
-      zp::node own = without_reserved(group.attributes, " of " + called);
+      zp::json own = without_reserved(group.attributes, " of " + called);
       if (!has_members(own) || !can_be_saved(own, called)) return;
       if (!to) return lost("its arrays are not in one group any more");
       if (to->empty()) return lost("its arrays are in the root of the target");
@@ -510,7 +510,7 @@ class planner {
   }
 
   /// Says it of attributes that are not.
-  static bool can_be_saved(const zp::node& attributes, const std::string& whose) {
+  static bool can_be_saved(const zp::json& attributes, const std::string& whose) {
     constexpr std::size_t levels = 40;  // as `save_options::attributes_of` allows
     const auto status = zp::detail::check_writable(attributes, levels);
     if (!status)
@@ -519,13 +519,13 @@ class planner {
   }
 
   /// Those of the root.
-  zp::node attributes() const { return without_reserved(plan_.from.attributes(), ""); }
+  zp::json attributes() const { return without_reserved(plan_.from.attributes(), ""); }
 
-  static zp::node without_reserved(const zp::node& attributes, const std::string& whose) {
-    const zp::node::object* members = attributes.if_object();
+  static zp::json without_reserved(const zp::json& attributes, const std::string& whose) {
+    const zp::json::object* members = attributes.if_object();
     if (members == nullptr) return {};
-    zp::node::object kept;
-    for (const zp::node::member& member : *members) {
+    zp::json::object kept;
+    for (const zp::json::member& member : *members) {
       if (member.key == "zarrpoint") {
         note("attribute \"zarrpoint\"" + whose + " is left out: the name is reserved");
       } else {
@@ -546,7 +546,7 @@ class planner {
   std::vector<zp::leaf_layout> layouts_;   ///< to which the options of the save lead
   std::vector<const group_entry*> empty_;  ///< groups without arrays that are converted
   std::vector<std::string> moved_;         ///< their names in the target
-  zp::node::object group_attributes_;      ///< by name in the target
+  zp::json::object group_attributes_;      ///< by name in the target
 };
 
 zp::result<void> write_converted(planner& plan, const conversion& what, const convert_arguments& of,

@@ -104,7 +104,7 @@ std::uint64_t total_bytes(const conversion& what) {
 /// Attributes that are text go along; others have no place in the file.
 zp::safetensors::metadata_map metadata_of(const source& from) {
   zp::safetensors::metadata_map out;
-  const zp::node::object* members = from.attributes().if_object();
+  const zp::json::object* members = from.attributes().if_object();
   if (members == nullptr) return out;
   for (const auto& [key, value] : *members) {
     if (const std::string* text = value.if_string()) {

@@ -35,7 +35,7 @@ struct known_tree {
   std::map<std::string, orbax::tree_leaf, std::less<>> leaves;  ///< by name
   std::vector<std::pair<std::string, orbax::sharding>> shardings;
   std::map<std::string, std::string, std::less<>> random_keys;  ///< by name
-  zp::node step_metadata;
+  zp::json step_metadata;
   std::optional<std::vector<orbax::tree_container>> rich_types;  ///< if it tells of them
 };
 
@@ -81,7 +81,7 @@ zp::result<std::optional<known_tree>> tree_of(const orbax_target& target, std::u
     note("keys of jax.random become arrays: " + std::string(facts.failure().message));
   }
   if (const auto about = about_orbax(target.in, target.links, memory)) {
-    const zp::node* const custom = about->find("custom_metadata");
+    const zp::json* const custom = about->find("custom_metadata");
     if (custom != nullptr && custom->if_object() != nullptr) out.step_metadata = *custom;
   }
   return std::optional(std::move(out));
@@ -106,7 +106,7 @@ class orbax_conversion {
     how_.rules = options.rules;
     how_.layouts = options.layouts;
     how_.overwrite = options.overwrite;
-    const zp::node::object* const members = options.attributes.if_object();
+    const zp::json::object* const members = options.attributes.if_object();
     if (members != nullptr && !members->empty()) as_.custom_metadata = options.attributes;
     if (!tree_) return;
     as_.step_metadata = tree_->step_metadata;

@@ -45,13 +45,13 @@ struct made_common_saver : mg::common_saver {
   std::shared_ptr<python_tree> dicts;
 
   zp::result<std::vector<zp::leaf_record>> save_common(const zp::save_job& job,
-                                                       const zp::node& common) const {
+                                                       const zp::json& common) const {
     if (file != nullptr) {
       ZARRPOINT_TRY(key, zp::store_key::parse(mg::detail::common_file));
       ZARRPOINT_CHECK(job.store.put(key, *file));
       return std::vector<zp::leaf_record>{};
     }
-    if (const zp::node::object* const more = common.if_object())  // what the state is
+    if (const zp::json::object* const more = common.if_object())  // what the state is
       ZARRPOINT_CHECK(dicts->put_members(*more));
     ZARRPOINT_CHECK(mg::detail::write_common(job.store, std::move(*dicts).dict()));
     return std::vector<zp::leaf_record>{};
@@ -59,9 +59,9 @@ struct made_common_saver : mg::common_saver {
 };
 
 /// What JSON says; nothing of other values.
-zp::result<std::optional<zp::node>> if_document(const python_value& from, const zp::limits& limit) {
+zp::result<std::optional<zp::json>> if_document(const python_value& from, const zp::limits& limit) {
   const auto* const json = std::get_if<zp::json_text>(&from);
-  if (json == nullptr) return std::optional<zp::node>();
+  if (json == nullptr) return std::optional<zp::json>();
   ZARRPOINT_TRY(made, zp::parse_json(zp::as_bytes(std::string_view(json->text)),
                                      zp::detail::document_limits(limit)));
   return std::optional(std::move(made));
@@ -72,12 +72,12 @@ zp::torch::value to_torch(python_value from) {
   using value = zp::torch::value;
   if (auto* const bytes = std::get_if<zp::byte_string>(&from))
     return value(std::move(bytes->bytes));
-  if (auto* const text = std::get_if<std::string>(&from)) return value(zp::node(std::move(*text)));
-  if (const bool* const truth = std::get_if<bool>(&from)) return value(zp::node(*truth));
-  if (const auto* const whole = std::get_if<std::int64_t>(&from)) return value(zp::node(*whole));
-  if (const auto* const whole = std::get_if<std::uint64_t>(&from)) return value(zp::node(*whole));
+  if (auto* const text = std::get_if<std::string>(&from)) return value(zp::json(std::move(*text)));
+  if (const bool* const truth = std::get_if<bool>(&from)) return value(zp::json(*truth));
+  if (const auto* const whole = std::get_if<std::int64_t>(&from)) return value(zp::json(*whole));
+  if (const auto* const whole = std::get_if<std::uint64_t>(&from)) return value(zp::json(*whole));
   const auto* const number = std::get_if<double>(&from);
-  return value(zp::node(number != nullptr ? *number : 0.0));
+  return value(zp::json(number != nullptr ? *number : 0.0));
 }
 
 /// An object as the library takes it: `bytes` as they are, all else a file of torch.save.
@@ -160,7 +160,7 @@ class torch_dist_conversion {
     ZARRPOINT_TRY(document, if_document(*value, limit_));
     if (!document) return add_value(each.name, to_torch(*std::move(value)));
     value.reset();
-    zp::node::object* const members = document->if_object();
+    zp::json::object* const members = document->if_object();
     if (each.name == "common" && members != nullptr) {
       // As the source of one that was saved in this layout has it.
       ZARRPOINT_CHECK(budget_.take_value(memory_of(*document)));
@@ -255,7 +255,7 @@ class torch_dist_conversion {
       common_file_ = std::make_shared<const std::vector<std::byte>>(file->begin(), file->end());
       return budget_.take(file->size());
     }
-    zp::node::object* const members = source_->common.if_object();
+    zp::json::object* const members = source_->common.if_object();
     if (members == nullptr) {
       if (!source_->common.is_null())
         note("the common state is left out: it is not one of names and values");

@@ -182,10 +182,10 @@ class comparison {
     return name.empty() ? "(root)" : '"' + escaped(name) + '"';
   }
 
-  zp::result<void> tell(const std::string& name, const std::string& line, zp::node json) {
+  zp::result<void> tell(const std::string& name, const std::string& line, zp::json json) {
     ++differ_;
     if (of_.json) {
-      json.set("array", text_node(name));
+      json.set("array", text_json(name));
       found_.push_back(std::move(json));
       return {};
     }
@@ -197,7 +197,7 @@ class comparison {
     if (a == nullptr || b == nullptr) {
       const std::string where = a == nullptr ? "B" : "A";
       ++(a == nullptr ? only_in_b_ : only_in_a_);
-      return tell(name, "only in " + where, zp::node::object{{"only_in", where}});
+      return tell(name, "only in " + where, zp::json::object{{"only_in", where}});
     }
     if (a->fault || b->fault) return compare_unread(name, *a, *b);
     ++compared_;
@@ -205,13 +205,13 @@ class comparison {
     if (a->spec->type != b->spec->type) {
       const std::string x(to_string(a->spec->type)), y(to_string(b->spec->type));
       ZARRPOINT_CHECK(
-          tell(name, "dtype " + x + " | " + y, zp::node::object{{"dtype", zp::node::array{x, y}}}));
+          tell(name, "dtype " + x + " | " + y, zp::json::object{{"dtype", zp::json::array{x, y}}}));
     }
     if (a->spec->shape != b->spec->shape) {
       ZARRPOINT_CHECK(
           tell(name, "shape " + shape_text(a->spec->shape) + " | " + shape_text(b->spec->shape),
-               zp::node::object{
-                   {"shape", zp::node::array{to_node(a->spec->shape), to_node(b->spec->shape)}}}));
+               zp::json::object{
+                   {"shape", zp::json::array{to_json(a->spec->shape), to_json(b->spec->shape)}}}));
     } else if (a->spec->type.castable_to(b->spec->type)) {
       ZARRPOINT_CHECK(compare_values(name, *a, *b));
     }
@@ -245,11 +245,11 @@ class comparison {
     if (a.type != b.type)
       ZARRPOINT_CHECK(
           tell(name, "dtype " + escaped(a.type) + " | " + escaped(b.type),
-               zp::node::object{{"dtype", zp::node::array{text_node(a.type), text_node(b.type)}}}));
+               zp::json::object{{"dtype", zp::json::array{text_json(a.type), text_json(b.type)}}}));
     const auto x = shape_of(a), y = shape_of(b);
     if (x && y && *x != *y)
       ZARRPOINT_CHECK(tell(name, "shape " + shape_text(*x) + " | " + shape_text(*y),
-                           zp::node::object{{"shape", zp::node::array{to_node(*x), to_node(*y)}}}));
+                           zp::json::object{{"shape", zp::json::array{to_json(*x), to_json(*y)}}}));
     if (differ_ == before) {
       ZARRPOINT_TRY(done, compare_stored(name, a, b));
       if (!done) return {};
@@ -269,7 +269,7 @@ class comparison {
     }
     const auto index_a = static_cast<std::size_t>(&a - a_.entries().data());
     const auto index_b = static_cast<std::size_t>(&b - b_.entries().data());
-    const zp::node form = a_.stored_form(index_a);
+    const zp::json form = a_.stored_form(index_a);
     if (form.is_null()) {
       ZARRPOINT_CHECK(give_up_on(name, "A", *a.fault));
       return false;
@@ -287,7 +287,7 @@ class comparison {
     }
     if (!where->empty()) {
       ZARRPOINT_CHECK(tell(name, "the stored bytes differ: " + *where,
-                           zp::node::object{{"stored", text_node(*where)}}));
+                           zp::json::object{{"stored", text_json(*where)}}));
     } else {
       bar_.reset();
       note("array " + called(name) +
@@ -414,17 +414,17 @@ class comparison {
     if (found.comparable) line += ", by at most " + shortest(found.largest);
     const auto [a, b] = shown(found.a, found.b);
     line += "; first at " + shape_text(place) + ": " + a + " | " + b;
-    zp::node json = zp::node::object{{"differing", found.count}, {"values", total}};
-    if (found.comparable) json.set("largest_difference", number_node(found.largest));
-    json.set("first", to_node(place));
-    json.set("first_values", zp::node::array{text_node(found.a), text_node(found.b)});
+    zp::json json = zp::json::object{{"differing", found.count}, {"values", total}};
+    if (found.comparable) json.set("largest_difference", number_json(found.largest));
+    json.set("first", to_json(place));
+    json.set("first_values", zp::json::array{text_json(found.a), text_json(found.b)});
     return tell(name, line, std::move(json));
   }
 
   zp::result<void> finish() {
     if (of_.json)
-      return put_json(zp::node::object{{"a", text_node(of_.a)},
-                                       {"b", text_node(of_.b)},
+      return put_json(zp::json::object{{"a", text_json(of_.a)},
+                                       {"b", text_json(of_.b)},
                                        {"same", differ_ == 0 && !failed_},
                                        {"compared", compared_},
                                        {"different", different_arrays_},
@@ -450,7 +450,7 @@ class comparison {
   const source& a_;
   const source& b_;
   std::optional<progress> bar_;
-  zp::node::array found_;
+  zp::json::array found_;
   std::uint64_t differ_ = 0;
   std::uint64_t compared_ = 0;
   std::uint64_t different_arrays_ = 0;

@@ -24,10 +24,10 @@ namespace {
 /// `"bytes"`, `"zstd:1"`, `"bytes:big"`.
 std::string codec_text(const zp::codec_spec& codec) {
   std::string out = escaped(codec.name);
-  if (const zp::node* level = codec.configuration.find("level")) {
+  if (const zp::json* level = codec.configuration.find("level")) {
     if (const auto number = level->to_int64()) out += ':' + std::to_string(*number);
   }
-  const zp::node* endian = codec.configuration.find("endian");
+  const zp::json* endian = codec.configuration.find("endian");
   if (endian != nullptr && endian->if_string() != nullptr && *endian->if_string() == "big")
     out += ":big";
   return out;
@@ -54,7 +54,7 @@ struct sizes {
 class inspection {
  public:
   inspection(const source& from, const std::vector<std::size_t>& shown, std::string_view node,
-             zp::node orbax)
+             zp::json orbax)
       : from_(from), shown_(shown), node_(node), orbax_(std::move(orbax)) {
     for (const group_entry& group : from.groups()) {
       if (is_within(group.name, node)) groups_.push_back(&group);
@@ -102,13 +102,13 @@ class inspection {
   std::string attributes_text(std::optional<std::size_t> limit) const {
     table out({"", ""});
     out.right_from(2);
-    const auto add = [&](const std::string& name, const zp::node& attributes) {
+    const auto add = [&](const std::string& name, const zp::json& attributes) {
       if (attributes.if_object() == nullptr || attributes.if_object()->empty()) return;
       out.add({"  " + name, escaped(dump_json(strict_json(attributes)), false)});
     };
     add("(root)", from_.attributes());
     const bool is_root = from_.entries().size() == 1 && from_.entries()[0].name.empty();
-    std::multimap<std::string_view, const zp::node*> by_name;
+    std::multimap<std::string_view, const zp::json*> by_name;
     for (const group_entry* group : groups_) by_name.emplace(group->name, &group->attributes);
     for (const std::size_t i : shown_) {
       const entry& array = from_.entries()[i];
@@ -125,28 +125,28 @@ class inspection {
   std::string orbax_text(std::optional<std::size_t> limit) const {
     table out({"", ""});
     out.right_from(2);
-    for (const zp::node::member& line : orbax_lines(orbax_, node_))
+    for (const zp::json::member& line : orbax_lines(orbax_, node_))
       out.add({"  " + escaped(line.key), escaped(*line.value.if_string(), false)});
     if (out.empty()) return {};
     if (limit) out.fit(*limit, {1});
     return painted("orbax", paint::bold) + '\n' + out.rows();
   }
 
-  zp::node json(const std::string& path) const {
-    zp::node::array arrays;
+  zp::json json(const std::string& path) const {
+    zp::json::array arrays;
     for (std::size_t i = 0; i < shown_.size(); ++i) arrays.push_back(json_of(i));
-    zp::node::array groups;
+    zp::json::array groups;
     for (const group_entry* group : groups_) {
-      zp::node one = zp::node::object{{"name", text_node(group->name)}};
+      zp::json one = zp::json::object{{"name", text_json(group->name)}};
       if (!group->attributes.is_null()) one.set("attributes", group->attributes);
       groups.push_back(std::move(one));
     }
-    zp::node out = zp::node::object{{"path", text_node(path)}, {"format", from_.format()}};
+    zp::json out = zp::json::object{{"path", text_json(path)}, {"format", from_.format()}};
     if (!from_.id().empty()) out.set("id", from_.id());
     if (!from_.attributes().is_null()) out.set("attributes", from_.attributes());
     if (!groups.empty()) out.set("groups", std::move(groups));
     out.set("arrays", std::move(arrays));
-    zp::node totals = zp::node::object{{"arrays", std::uint64_t{shown_.size()}}};
+    zp::json totals = zp::json::object{{"arrays", std::uint64_t{shown_.size()}}};
     set_bytes(totals, total_.logical);
     totals.set("stored_bytes", total_.stored.value_or(0));
     out.set("totals", std::move(totals));
@@ -212,35 +212,35 @@ class inspection {
 
   /// The handler that saved it, or what it was to Orbax.
   std::string kind_of_leaf(const entry& array) const {
-    const zp::node* const leaves = orbax_.find("leaves");
+    const zp::json* const leaves = orbax_.find("leaves");
     if (leaves == nullptr) return array.typestr;
-    const zp::node::object& sorted = *leaves->if_object();
+    const zp::json::object& sorted = *leaves->if_object();
     const auto at =
         std::lower_bound(sorted.begin(), sorted.end(), array.name,
-                         [](const zp::node::member& a, const std::string& b) { return a.key < b; });
+                         [](const zp::json::member& a, const std::string& b) { return a.key < b; });
     if (at == sorted.end() || at->key != array.name) return array.typestr;
     return *at->value.find("kind")->if_string();
   }
 
-  static void set_bytes(zp::node& to, std::uint64_t bytes) {
+  static void set_bytes(zp::json& to, std::uint64_t bytes) {
     if (bytes < entry::most_bytes) to.set("bytes", bytes);
   }
 
-  zp::node json_of(std::size_t position) const {
+  zp::json json_of(std::size_t position) const {
     const entry& array = from_.entries()[shown_[position]];
-    zp::node out = zp::node::object{{"name", text_node(array.name)}, {"dtype", array.type}};
-    if (array.spec) out.set("shape", to_node(array.spec->shape));
-    if (!array.spec && array.told_shape) out.set("shape", to_node(*array.told_shape));
+    zp::json out = zp::json::object{{"name", text_json(array.name)}, {"dtype", array.type}};
+    if (array.spec) out.set("shape", to_json(array.spec->shape));
+    if (!array.spec && array.told_shape) out.set("shape", to_json(*array.told_shape));
     if (array.spec && array.zarr_format != 0) {
       out.set("zarr_format", array.zarr_format);
-      out.set("chunks", to_node(*array.chunk_shape));
-      if (array.shard_shape) out.set("shards", to_node(*array.shard_shape));
+      out.set("chunks", to_json(*array.chunk_shape));
+      if (array.shard_shape) out.set("shards", to_json(*array.shard_shape));
       out.set("fill_value", array.fill_value);
     }
     if (!array.codecs.empty()) {
-      zp::node::array codecs;
+      zp::json::array codecs;
       for (const zp::codec_spec& codec : array.codecs) {
-        zp::node one = zp::node::object{{"name", codec.name}};
+        zp::json one = zp::json::object{{"name", codec.name}};
         if (!codec.configuration.is_null()) one.set("configuration", codec.configuration);
         codecs.push_back(std::move(one));
       }
@@ -258,7 +258,7 @@ class inspection {
   const source& from_;
   const std::vector<std::size_t>& shown_;
   std::string node_;
-  zp::node orbax_;  ///< what it tells beside the arrays, or null
+  zp::json orbax_;  ///< what it tells beside the arrays, or null
   std::vector<const group_entry*> groups_;
   std::vector<sizes> sizes_;
   sizes total_;
@@ -308,7 +308,7 @@ exit_status run_inspect(const inspect_arguments& of, const zp::context& how) {
     if (of.names) return put(lines_of(*from, shown));
     auto orbax = about_orbax(of.path, of.links, how.limit.memory);
     if (!orbax) note(escaped(of.path) + ": " + to_string(orbax.failure()));
-    const inspection found(*from, shown, of.node, orbax ? *std::move(orbax) : zp::node());
+    const inspection found(*from, shown, of.node, orbax ? *std::move(orbax) : zp::json());
     if (of.json) return put_json(found.json(of.path));
     return put(title(of.path, *from) + '\n' + found.tree());
   };

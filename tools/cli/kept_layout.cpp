@@ -59,8 +59,8 @@ bool is_lossless(const zp::codec_spec& codec, const zp::dtype& type) {
   if (std::find(always.begin(), always.end(), name) == always.end()) return false;
   if (name == "delta") {
     // Differences of floats are rounded, and so are those of a narrower type.
-    const zp::node* const as = codec.configuration.find("astype");
-    const zp::node* const of = codec.configuration.find("dtype");
+    const zp::json* const as = codec.configuration.find("astype");
+    const zp::json* const of = codec.configuration.find("dtype");
     return type.is_integer() && (as == nullptr || (of != nullptr && *as == *of));
   }
   if (name != zp::sharding_config::name) return true;
@@ -83,7 +83,7 @@ std::optional<codec_list> for_any_type(codec_list codecs) {
     std::string_view name = codec.name;
     if (name.starts_with("numcodecs.")) name.remove_prefix(10);
     if (std::find(known.begin(), known.end(), name) == known.end()) return {};
-    if (zp::node::object* const members = codec.configuration.if_object();
+    if (zp::json::object* const members = codec.configuration.if_object();
         name == "blosc" && members)
       std::erase_if(*members, [](const auto& one) { return one.key == "typesize"; });
   }
@@ -319,11 +319,11 @@ void layout_keeper::lose_all(const converted& each) {
   if (what_.from.lacks_chunks(each.index).value_or(false)) lose("absent chunks", each.name);
 }
 
-void layout_keeper::lose_tree(const zp::node& orbax) {
-  const zp::node* const leaves = orbax.find("leaves");
+void layout_keeper::lose_tree(const zp::json& orbax) {
+  const zp::json* const leaves = orbax.find("leaves");
   if (leaves == nullptr || leaves->if_object() == nullptr) return;
-  for (const zp::node::member& leaf : *leaves->if_object()) {
-    const zp::node* const kind = leaf.value.find("kind");
+  for (const zp::json::member& leaf : *leaves->if_object()) {
+    const zp::json* const kind = leaf.value.find("kind");
     if (kind != nullptr && kind->if_string() != nullptr && *kind->if_string() != "np.ndarray")
       lose("kind", leaf.key);
     if (leaf.value.find("sharding") != nullptr) lose("sharding", leaf.key);

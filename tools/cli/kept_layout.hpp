@@ -45,7 +45,7 @@ class layout_keeper {
   void lose_all(const converted& each);
 
   /// What a checkpoint of Orbax tells of its tree, as `about_orbax` gives it.
-  void lose_tree(const zp::node& orbax);
+  void lose_tree(const zp::json& orbax);
 
   /// Something else that has no place: what, and of which array or group, or of the whole.
   void lose(const std::string& what, const std::string& name);

@@ -24,16 +24,16 @@ zp::error write_error() {
 
 }  // namespace
 
-zp::node strict_json(const zp::node& from) {
-  if (const double* const number = from.if_double()) return number_node(*number);
-  if (const std::string* text = from.if_string()) return text_node(*text);
-  if (const zp::node::array* values = from.if_array()) {
-    zp::node::array out;
-    for (const zp::node& value : *values) out.push_back(strict_json(value));
+zp::json strict_json(const zp::json& from) {
+  if (const double* const number = from.if_double()) return number_json(*number);
+  if (const std::string* text = from.if_string()) return text_json(*text);
+  if (const zp::json::array* values = from.if_array()) {
+    zp::json::array out;
+    for (const zp::json& value : *values) out.push_back(strict_json(value));
     return out;
   }
-  if (const zp::node::object* members = from.if_object()) {
-    zp::node::object out;
+  if (const zp::json::object* members = from.if_object()) {
+    zp::json::object out;
     for (const auto& [key, value] : *members)
       out.push_back({zp::is_utf8(key) ? key : escaped(key), strict_json(value)});
     return out;
@@ -58,17 +58,17 @@ void note(const std::string& text) {
                text.c_str());
 }
 
-zp::result<void> put_json(const zp::node& document) {
+zp::result<void> put_json(const zp::json& document) {
   return put(dump_json(strict_json(document), zp::json_style::pretty) + '\n');
 }
 
-zp::node to_node(const zp::dims& shape) {
-  zp::node::array out;
+zp::json to_json(const zp::dims& shape) {
+  zp::json::array out;
   for (const zp::index_t extent : shape) out.emplace_back(extent);
   return out;
 }
 
-zp::node text_node(std::string_view text) {
+zp::json text_json(std::string_view text) {
   std::string mended;
   while (!text.empty()) {
     const std::size_t length = zp::detail::utf8_sequence(text);
@@ -78,7 +78,7 @@ zp::node text_node(std::string_view text) {
   return mended;
 }
 
-zp::node number_node(double value) {
+zp::json number_json(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
   return value;

@@ -6,7 +6,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <string>
@@ -25,20 +25,20 @@ zp::result<void> flush();
 
 /// Writes a JSON document, indented. Numbers that JSON cannot hold become strings as `append_json`
 /// has them, and bytes that are not UTF-8 become U+FFFD.
-zp::result<void> put_json(const zp::node& document);
+zp::result<void> put_json(const zp::json& document);
 
 /// A word on standard error that is not an error; `text` is escaped.
 void note(const std::string& text);
 
 /// A copy of a document that is JSON by the book, as `put_json` writes it.
-zp::node strict_json(const zp::node& document);
+zp::json strict_json(const zp::json& document);
 
 /// A JSON list of a shape.
-zp::node to_node(const zp::dims& shape);
+zp::json to_json(const zp::dims& shape);
 /// Any text as a JSON string.
-zp::node text_node(std::string_view text);
+zp::json text_json(std::string_view text);
 /// A number, or its name where JSON has none for it.
-zp::node number_node(double value);
+zp::json number_json(double value);
 
 /// Columns as wide as they need. A column without text in any row is left out.
 class table {

@@ -4,7 +4,7 @@
 
 // Dicts of Python, as the names of values make them.
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
@@ -47,9 +47,9 @@ struct python_tree {
 
   /// The members of a document. Errors: as `put`, and `unsupported` for one that is not of values
   /// of Python.
-  zp::result<void> put_members(zp::node::object from) {
+  zp::result<void> put_members(zp::json::object from) {
     zp::torch::detail::unescape_keys(from);
-    for (zp::node::member& one : from) {
+    for (zp::json::member& one : from) {
       ZARRPOINT_TRY(value, zp::torch::detail::document_value(std::move(one.value))
                                .at(zp::detail::in_quotes(one.key)));
       ZARRPOINT_CHECK(put_at(one.key, std::move(value)));

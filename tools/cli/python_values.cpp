@@ -21,7 +21,7 @@ namespace {
 
 /// What an array says of itself in an attribute that is text.
 std::string_view attribute(const entry& of, std::string_view name) {
-  const zp::node* const value = of.attributes.find(name);
+  const zp::json* const value = of.attributes.find(name);
   const std::string* const text = value != nullptr ? value->if_string() : nullptr;
   return text != nullptr ? std::string_view(*text) : std::string_view();
 }
@@ -93,14 +93,14 @@ std::uint64_t memory_of(const python_value& value) {
   return sizeof(value);
 }
 
-std::uint64_t memory_of(const zp::node& value) {
+std::uint64_t memory_of(const zp::json& value) {
   std::uint64_t out = sizeof(value);
   if (const std::string* const text = value.if_string()) out += text->size();
-  if (const zp::node::array* const elements = value.if_array()) {
-    for (const zp::node& one : *elements) out += memory_of(one);
+  if (const zp::json::array* const elements = value.if_array()) {
+    for (const zp::json& one : *elements) out += memory_of(one);
   }
-  if (const zp::node::object* const members = value.if_object()) {
-    for (const zp::node::member& one : *members)
+  if (const zp::json::object* const members = value.if_object()) {
+    for (const zp::json::member& one : *members)
       out += sizeof(std::string) + one.key.size() + memory_of(one.value);
   }
   return out;
@@ -108,7 +108,7 @@ std::uint64_t memory_of(const zp::node& value) {
 
 std::uint64_t memory_of(const zp::torch::value& value) {
   std::uint64_t out = sizeof(value);
-  if (const auto* const plain = std::get_if<zp::node>(&value.content())) out += memory_of(*plain);
+  if (const auto* const plain = std::get_if<zp::json>(&value.content())) out += memory_of(*plain);
   if (const auto* const bytes = std::get_if<zp::torch::value::bytes>(&value.content()))
     out += bytes->size();
   if (const auto* const elements = std::get_if<zp::torch::value::list>(&value.content())) {

@@ -4,7 +4,7 @@
 
 // What of a conversion becomes a value of Python where the target is PyTorch's.
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
@@ -40,7 +40,7 @@ class value_budget {
 
 /// What values take in memory.
 std::uint64_t memory_of(const python_value& value);
-std::uint64_t memory_of(const zp::node& value);
+std::uint64_t memory_of(const zp::json& value);
 std::uint64_t memory_of(const zp::torch::value& value);
 
 /// The value that an array becomes: of text, JSON and bytes, and of a number that was saved as one.

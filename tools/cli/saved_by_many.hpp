@@ -7,7 +7,7 @@
 
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/strategy/strategy.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
@@ -29,8 +29,8 @@ struct saved_by_many {
   dims_by_key objects;  ///< the grid of each key
   /// Of tensors that were saved in flat pieces, the shape of the cells that these make up.
   dims_by_key flat_cells;
-  zp::node common;                        ///< of a checkpoint of ours
-  zp::node content_metadata;              ///< of a checkpoint of ours
+  zp::json common;                        ///< of a checkpoint of ours
+  zp::json content_metadata;              ///< of a checkpoint of ours
   std::string common_array;               ///< the array of the source that the common state is
   std::optional<zp::any_store> megatron;  ///< the directory, if it is Megatron-Core's
   bool lists_objects = true;              ///< objects and the common state are among the arrays

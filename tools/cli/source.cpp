@@ -208,7 +208,7 @@ bool is_within(std::string_view name, std::string_view node) {
 }
 
 std::string_view name_in_file(const entry& of) {
-  const zp::node* const told = of.attributes.find(zp::detail::original_name_member);
+  const zp::json* const told = of.attributes.find(zp::detail::original_name_member);
   return told != nullptr && told->if_string() != nullptr ? *told->if_string()
                                                          : std::string_view(of.name);
 }

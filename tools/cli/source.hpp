@@ -7,7 +7,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
@@ -56,8 +56,8 @@ struct entry {
   shared_optional<zp::dims> chunk_shape{};  ///< the unit of reading, where there is a spec
   shared_optional<zp::dims> shard_shape{};
   std::vector<zp::codec_spec> codecs{};  ///< of a chunk
-  zp::node fill_value{};
-  zp::node attributes{};
+  zp::json fill_value{};
+  zp::json attributes{};
   std::string typestr{};                ///< of the handler that saved it
   int zarr_format = 0;                  ///< 0 when it is not a Zarr array
   std::optional<vector_items> items{};  ///< of an array of vectors
@@ -87,7 +87,7 @@ struct stored_key {
 /// A group below the root.
 struct group_entry {
   std::string name;
-  zp::node attributes{};  ///< an object with members; null for none
+  zp::json attributes{};  ///< an object with members; null for none
 };
 
 /// How bad a finding is.
@@ -163,7 +163,7 @@ class source {
   /// Sorted by name; none where the format has no groups.
   const std::vector<group_entry>& groups() const { return groups_; }
   /// What is said of the whole: attributes of the root, `__metadata__`.
-  const zp::node& attributes() const { return attributes_; }
+  const zp::json& attributes() const { return attributes_; }
   /// Identifies the commit of a checkpoint of ours.
   const std::string& id() const { return id_; }
   /// What is doubtful about it, and keeps no value from being read.
@@ -206,7 +206,7 @@ class source {
 
   /// How an array is stored, but for its attributes; null where that is not known. Where two are
   /// stored in the same way, equal objects mean equal elements, read or not.
-  virtual zp::node stored_form(std::size_t) const { return {}; }
+  virtual zp::json stored_form(std::size_t) const { return {}; }
   /// Its objects, sorted by key.
   virtual zp::result<std::vector<stored_key>> stored_objects(std::size_t) const {
     return std::vector<stored_key>();
@@ -221,7 +221,7 @@ class source {
   std::vector<entry> entries_;
   std::vector<group_entry> groups_;
   std::vector<std::string> warnings_;
-  zp::node attributes_;
+  zp::json attributes_;
   std::string id_;
 
  private:
@@ -242,14 +242,14 @@ zp::result<source_pointer> open_zarr(const std::string& path, const zp::context&
 /// What the file calls it, where it is shown by another name.
 std::string_view name_in_file(const entry& of);
 
-/// Whether `name` is `node`, or lies beneath it; every name does beneath the empty one.
+/// Whether `name` is `json`, or lies beneath it; every name does beneath the empty one.
 bool is_within(std::string_view name, std::string_view node);
 
-/// The arrays that `node` names: itself, or those beneath it; all for the empty name. Errors:
+/// The arrays that `json` names: itself, or those beneath it; all for the empty name. Errors:
 /// `not_found` listing some names.
 zp::result<std::vector<std::size_t>> find_entries(const source& from, std::string_view node);
 
-/// The one array that `node` names; with an empty name the only one there is. Errors: `not_found`,
+/// The one array that `json` names; with an empty name the only one there is. Errors: `not_found`,
 /// `invalid_argument`, and the array's own fault.
 zp::result<std::size_t> find_array(const source& from, std::string_view node);
 

@@ -37,21 +37,21 @@ namespace {
 
 /// The name of the dtype as the document has it, even if it is not known.
 std::string stored_type(const zp::detail::stored_leaf& leaf) {
-  const zp::node* type =
+  const zp::json* type =
       leaf.document->content().find(leaf.zarr_format == 2 ? "dtype" : "data_type");
   if (type == nullptr) return {};
   if (const std::string* name = type->if_string()) return *name;
-  if (const zp::node* name = type->find("name"); name != nullptr && name->if_string() != nullptr)
+  if (const zp::json* name = type->find("name"); name != nullptr && name->if_string() != nullptr)
     return *name->if_string();
   return type->if_array() != nullptr ? "struct" : "?";
 }
 
 /// The shape of an array that may be of no known type.
-std::optional<zp::dims> shape_in(const zp::node& document) {
-  const zp::node* const shape = document.find("shape");
+std::optional<zp::dims> shape_in(const zp::json& document) {
+  const zp::json* const shape = document.find("shape");
   if (shape == nullptr || shape->if_array() == nullptr) return {};
   zp::dims out;
-  for (const zp::node& extent : *shape->if_array()) {
+  for (const zp::json& extent : *shape->if_array()) {
     const auto number = extent.to_int64();
     if (!number || *number < 0 || out.rank() == zp::max_rank) return {};
     out.push_back(*number);
@@ -61,15 +61,15 @@ std::optional<zp::dims> shape_in(const zp::node& document) {
 
 /// What a document says although its array cannot be opened.
 void describe_unparsed(const zp::detail::stored_leaf& leaf, entry& to) {
-  const zp::node& document = leaf.document->content();
-  const zp::node* const own =
+  const zp::json& document = leaf.document->content();
+  const zp::json* const own =
       leaf.zarr_format == 2 ? &leaf.attributes : document.find("attributes");
   if (own != nullptr && own->if_object() != nullptr) to.attributes = *own;
   if (auto shape = shape_in(document)) to.told_shape = *std::move(shape);
-  const zp::node* codecs = document.find("codecs");
+  const zp::json* codecs = document.find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return;
-  for (const zp::node& codec : *codecs->if_array()) {
-    if (const zp::node* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
+  for (const zp::json& codec : *codecs->if_array()) {
+    if (const zp::json* name = codec.find("name"); name != nullptr && name->if_string() != nullptr)
       to.codecs.push_back({*name->if_string()});
   }
 }
@@ -87,7 +87,7 @@ void describe(const zp::array_metadata& metadata, entry& to) {
   to.codecs = metadata.codecs;
   to.attributes = metadata.attributes;
   if (auto fill =
-          zarrpoint::detail::fill_value_to_node(metadata.fill, metadata.type, metadata.zarr_format))
+          zarrpoint::detail::fill_value_to_json(metadata.fill, metadata.type, metadata.zarr_format))
     to.fill_value = *std::move(fill);
   for (const zp::codec_spec& codec : metadata.codecs) {
     if (codec.name != zp::sharding_config::name) continue;
@@ -99,7 +99,7 @@ void describe(const zp::array_metadata& metadata, entry& to) {
     break;
   }
   for (const zp::codec_spec& codec : to.codecs) {
-    const zp::node* items = codec.name == "numcodecs.vlen-array" || codec.name == "vlen-array"
+    const zp::json* items = codec.name == "numcodecs.vlen-array" || codec.name == "vlen-array"
                                 ? codec.configuration.find("dtype")
                                 : nullptr;
     if (items != nullptr && items->if_string() != nullptr)
@@ -115,16 +115,16 @@ bool compares_checksum(const zp::codec_spec& codec) {
   constexpr std::string_view prefix = "numcodecs.";
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   if (std::find(always.begin(), always.end(), name) != always.end()) return true;
-  const zp::node* const asked = name == "zstd" ? codec.configuration.find("checksum") : nullptr;
+  const zp::json* const asked = name == "zstd" ? codec.configuration.find("checksum") : nullptr;
   return asked != nullptr && asked->if_bool() != nullptr && *asked->if_bool();
 }
 
-/// Texts that may be numbers which a `node` cannot hold, and whose digits it has.
-void find_digits(const zp::node& in, std::vector<std::string_view>& to) {
-  if (const zp::node::object* const members = in.if_object()) {
-    for (const zp::node::member& one : *members) find_digits(one.value, to);
-  } else if (const zp::node::array* const items = in.if_array()) {
-    for (const zp::node& one : *items) find_digits(one, to);
+/// Texts that may be numbers which a `json` cannot hold, and whose digits it has.
+void find_digits(const zp::json& in, std::vector<std::string_view>& to) {
+  if (const zp::json::object* const members = in.if_object()) {
+    for (const zp::json::member& one : *members) find_digits(one.value, to);
+  } else if (const zp::json::array* const items = in.if_array()) {
+    for (const zp::json& one : *items) find_digits(one, to);
   } else if (const std::string* const text = in.if_string()) {
     const bool is_long = text->size() >= 19 || text->find_first_of("eE") != text->npos;
     if (is_long && text->find_first_not_of("0123456789+-.eE") == text->npos) to.push_back(*text);
@@ -218,7 +218,7 @@ void zarr_source::add(zp::detail::stored_leaf& leaf, const zp::context& how) {
   } else {
     made.fault = std::move(opened).failure();
     // What a file of another format holds and this library has no elements for: it says why.
-    const zp::node* const reason = made.attributes.find(zp::detail::unread_member);
+    const zp::json* const reason = made.attributes.find(zp::detail::unread_member);
     if (reason != nullptr && !made.spec && reason->if_string() != nullptr) {
       constexpr std::string_view damage = "corrupt: ";
       made.fault->message = *reason->if_string();
@@ -271,34 +271,34 @@ void zarr_source::add_groups() {
   for (const std::string& group : contents_.groups) add_parents(group);
   for (const zp::detail::stored_leaf& leaf : contents_.leaves) add_parents(leaf.name);
   for (const std::string& name : names) {
-    const zp::node* own = zp::detail::find_sorted(contents_.group_attributes, name);
+    const zp::json* own = zp::detail::find_sorted(contents_.group_attributes, name);
     const bool is_object = own != nullptr && own->if_object() != nullptr;
-    groups_.push_back({name, is_object ? *own : zp::node()});
+    groups_.push_back({name, is_object ? *own : zp::json()});
   }
 }
 
 void zarr_source::take_index() {
-  const zp::node* const found = attributes_.find(zp::detail::weight_map_member);
+  const zp::json* const found = attributes_.find(zp::detail::weight_map_member);
   if (found == nullptr) return;
-  const zp::node told = *found;
-  std::erase_if(*attributes_.if_object(), [](const zp::node::member& one) {
+  const zp::json told = *found;
+  std::erase_if(*attributes_.if_object(), [](const zp::json::member& one) {
     return one.key == zp::detail::weight_map_member;
   });
-  const auto text = [](const zp::node& in, std::string_view name) {
-    const zp::node* const one = in.find(name);
+  const auto text = [](const zp::json& in, std::string_view name) {
+    const zp::json* const one = in.find(name);
     return one != nullptr && one->if_string() != nullptr ? *one->if_string() : std::string();
   };
   const std::string file = store_.describe(zp::store_key::root());
   if (std::string total = text(told, "total_size"); !total.empty())
     told_by_index_.push_back({file, {}, {}, {}, std::move(total)});
-  const zp::node* const tensors = told.find("tensors");
+  const zp::json* const tensors = told.find("tensors");
   if (tensors == nullptr || tensors->if_array() == nullptr) return;
-  const zp::node* const left = told.find("left_out");
+  const zp::json* const left = told.find("left_out");
   const std::uint64_t count = left != nullptr ? left->to_uint64().value_or(0) : 0;
   std::string warning = "the weight_map leaves out " + std::to_string(count) +
                         (count == 1 ? " tensor" : " tensors") + " of its files:";
   std::uint64_t named = 0;
-  for (const zp::node& one : *tensors->if_array()) {
+  for (const zp::json& one : *tensors->if_array()) {
     const std::string name = text(one, "name");
     const std::string from = text(one, "file");
     told_by_index_.push_back({from, name, {}, {}, text(one, "reason"), severity::note});
@@ -313,7 +313,7 @@ void zarr_source::tell_names() {
   std::size_t count = 0;
   std::string first;
   for (const entry& each : entries_) {
-    const zp::node* const original = each.attributes.find(zp::detail::original_name_member);
+    const zp::json* const original = each.attributes.find(zp::detail::original_name_member);
     if (original == nullptr || original->if_string() == nullptr) continue;
     if (count++ == 0)
       first = '"' + escaped(*original->if_string()) + "\" as \"" + escaped(each.name) + '"';
@@ -329,7 +329,7 @@ void zarr_source::tell_names() {
 void zarr_source::tell_numbers() {
   std::size_t count = 0;
   std::string first;
-  const auto look = [&](const std::string& name, const zp::node& attributes) {
+  const auto look = [&](const std::string& name, const zp::json& attributes) {
     if (has_kept_number(name, attributes) && count++ == 0)
       first = name.empty() ? "the root" : '"' + escaped(name) + '"';
   };
@@ -343,7 +343,7 @@ void zarr_source::tell_numbers() {
 }
 
 /// Whether the node's own document has such a number: then it has no text of these digits.
-bool zarr_source::has_kept_number(const std::string& node, const zp::node& attributes) const {
+bool zarr_source::has_kept_number(const std::string& node, const zp::json& attributes) const {
   std::vector<std::string_view> digits;
   find_digits(attributes, digits);
   if (digits.empty()) return false;
@@ -377,9 +377,9 @@ std::optional<bool> zarr_source::lacks_chunks(std::size_t index) const {
   return entries_[index].shard_shape ? std::optional<bool>() : false;
 }
 
-zp::node zarr_source::stored_form(std::size_t index) const {
-  zp::node out = contents_.leaves[index].document->content();
-  if (zp::node::object* const members = out.if_object())
+zp::json zarr_source::stored_form(std::size_t index) const {
+  zp::json out = contents_.leaves[index].document->content();
+  if (zp::json::object* const members = out.if_object())
     std::erase_if(*members, [](const auto& one) { return one.key == "attributes"; });
   return out;
 }
@@ -591,13 +591,13 @@ class lenient_walk {
   }
 
  private:
-  std::optional<zp::node> document(const std::string& at, std::string_view name) {
-    const auto read = [&]() -> zp::result<std::optional<zp::node>> {
+  std::optional<zp::json> document(const std::string& at, std::string_view name) {
+    const auto read = [&]() -> zp::result<std::optional<zp::json>> {
       ZARRPOINT_TRY(node, zp::store_key::parse(at));
       ZARRPOINT_TRY(key, node.child(name));
       ZARRPOINT_TRY(object, store_.open(key));
       // An empty .zarray is the lock file of a process synchronizer.
-      if (object != nullptr && object->size() == 0) return std::optional<zp::node>();
+      if (object != nullptr && object->size() == 0) return std::optional<zp::json>();
       return zp::detail::read_document(store_, node, name, how_.limit);
     };
     auto found = read();
@@ -616,7 +616,7 @@ class lenient_walk {
   /// True where an array is.
   bool visit(const std::string& at) {
     if (auto v3 = document(at, "zarr.json")) {
-      const zp::node* kind = v3->find("node_type");
+      const zp::json* kind = v3->find("node_type");
       if (kind == nullptr || kind->if_string() == nullptr || *kind->if_string() != "array")
         return false;
       out_.leaves.push_back(
@@ -630,7 +630,7 @@ class lenient_walk {
                              std::make_shared<const zp::detail::stored_document>(*std::move(v2)),
                              2,
                              {},
-                             attributes ? *attributes : zp::node()});
+                             attributes ? *attributes : zp::json()});
       return true;
     }
     return false;

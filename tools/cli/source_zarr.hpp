@@ -38,7 +38,7 @@ class zarr_source final : public source {
   zp::result<std::uint64_t> stored_bytes(std::size_t index) const override;
   void verify(verification& to) const override;
   bool has_checksums(std::size_t index) const override;
-  zp::node stored_form(std::size_t index) const override;
+  zp::json stored_form(std::size_t index) const override;
   zp::result<std::vector<stored_key>> stored_objects(std::size_t index) const override;
   zp::result<std::unique_ptr<zp::blob>> open_stored(std::size_t index,
                                                     const std::string& key) const override;
@@ -68,7 +68,7 @@ class zarr_source final : public source {
   void take_index();
   void tell_names();
   void tell_numbers();
-  bool has_kept_number(const std::string& node, const zp::node& attributes) const;
+  bool has_kept_number(const std::string& node, const zp::json& attributes) const;
   void add_missing(std::vector<zp::detail::stored_leaf> missing);
   void warn_of_differences();
   /// As `list_objects`, in a store that cannot list: those that our document names, else each chunk

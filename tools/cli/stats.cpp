@@ -108,23 +108,23 @@ std::string number_text(const statistics& of, const entry& array) {
   return out + compression_text(of, array);
 }
 
-zp::node extreme_node(const std::string& text, double value, zp::dtype type) {
-  if (!type.is_integer()) return number_node(value);
+zp::json extreme_json(const std::string& text, double value, zp::dtype type) {
+  if (!type.is_integer()) return number_json(value);
   auto exact = zp::parse_json(zp::as_bytes(text));
-  return exact ? *std::move(exact) : number_node(value);
+  return exact ? *std::move(exact) : number_json(value);
 }
 
-zp::node compression_node(const statistics& of) {
-  return zp::node::object{{"sampled_bytes", of.sampled},
+zp::json compression_json(const statistics& of) {
+  return zp::json::object{{"sampled_bytes", of.sampled},
                           {"zstd_bytes", of.zstd},
                           {"shuffled_zstd_bytes", of.shuffled_zstd}};
 }
 
-zp::node json_of(const statistics& of, const entry& array) {
+zp::json json_of(const statistics& of, const entry& array) {
   const zp::dtype type = array.spec->type;
-  zp::node out = zp::node::object{{"name", text_node(array.name)},
+  zp::json out = zp::json::object{{"name", text_json(array.name)},
                                   {"dtype", to_string(type)},
-                                  {"shape", to_node(array.spec->shape)},
+                                  {"shape", to_json(array.spec->shape)},
                                   {"count", of.count}};
   if (is_of_texts(type)) {
     out.set("empty", of.zero);
@@ -135,7 +135,7 @@ zp::node json_of(const statistics& of, const entry& array) {
   }
   if (!type.is_number()) {
     out.set("zero", of.zero);
-    out.set("compression", compression_node(of));
+    out.set("compression", compression_json(of));
     return out;
   }
   out.set("nan", of.nan);
@@ -143,22 +143,22 @@ zp::node json_of(const statistics& of, const entry& array) {
   out.set("zero", of.zero);
   if (of.finite != 0) {
     out.set("of", type.is_complex() ? "magnitudes" : "values");
-    out.set("min", extreme_node(of.min_text, of.min, type));
-    out.set("max", extreme_node(of.max_text, of.max, type));
-    out.set("mean", number_node(of.mean));
-    out.set("deviation", number_node(of.deviation));
-    zp::node::array edges, counts;
-    for (std::size_t i = 0; i <= of.bins.size(); ++i) edges.push_back(number_node(edge(of, i)));
+    out.set("min", extreme_json(of.min_text, of.min, type));
+    out.set("max", extreme_json(of.max_text, of.max, type));
+    out.set("mean", number_json(of.mean));
+    out.set("deviation", number_json(of.deviation));
+    zp::json::array edges, counts;
+    for (std::size_t i = 0; i <= of.bins.size(); ++i) edges.push_back(number_json(edge(of, i)));
     for (const std::uint64_t count : of.bins) counts.emplace_back(count);
     out.set("histogram",
-            zp::node::object{{"edges", std::move(edges)}, {"counts", std::move(counts)}});
+            zp::json::object{{"edges", std::move(edges)}, {"counts", std::move(counts)}});
   }
   if (of.exponent_bits != 0) {
     out.set("exponent_bits", of.exponent_bits);
-    out.set("exponent_entropy", number_node(of.exponent_entropy));
+    out.set("exponent_entropy", number_json(of.exponent_entropy));
   }
-  out.set("byte_entropy", number_node(of.byte_entropy));
-  out.set("compression", compression_node(of));
+  out.set("byte_entropy", number_json(of.byte_entropy));
+  out.set("compression", compression_json(of));
   return out;
 }
 
@@ -169,7 +169,7 @@ exit_status run_stats(const stats_arguments& of, const zp::context& how) {
   const auto run = [&]() -> zp::result<void> {
     ZARRPOINT_TRY(from, open_source(of.path, how));
     ZARRPOINT_TRY(shown, find_entries(*from, of.node).at(of.path));
-    zp::node::array arrays;
+    zp::json::array arrays;
     for (const std::size_t i : shown) {
       const entry& array = from->entries()[i];
       auto found = array.fault ? zp::result<statistics>(*array.fault) : measure(*from, i, of.bins);
@@ -192,7 +192,7 @@ exit_status run_stats(const stats_arguments& of, const zp::context& how) {
     }
     if (of.json)
       return put_json(
-          zp::node::object{{"path", text_node(of.path)}, {"arrays", std::move(arrays)}});
+          zp::json::object{{"path", text_json(of.path)}, {"arrays", std::move(arrays)}});
     return {};
   };
   if (const auto status = run(); !status) return fail(status.failure());

@@ -68,23 +68,23 @@ std::string state_text(const zp::step_record& of) {
   return out;
 }
 
-zp::node record_node(const zp::step_record& of) {
-  zp::node::object metrics;
+zp::json record_json(const zp::step_record& of) {
+  zp::json::object metrics;
   for (const auto& [name, value] : of.metrics)
-    metrics.push_back({std::string(*text_node(name).if_string()), number_node(value)});
-  zp::node::array items;
-  for (const std::string& one : of.items) items.push_back(text_node(one));
-  zp::node out;
+    metrics.push_back({std::string(*text_json(name).if_string()), number_json(value)});
+  zp::json::array items;
+  for (const std::string& one : of.items) items.push_back(text_json(one));
+  zp::json out;
   out.set("step", of.step);
-  out.set("name", text_node(of.name));
+  out.set("name", text_json(of.name));
   out.set("saved_at", time_text(of.saved_at));
   out.set("bytes", of.bytes);
   out.set("metrics", std::move(metrics));
   out.set("items", std::move(items));
   out.set("managed", of.is_managed);
   out.set("kept", of.is_pinned);
-  out.set("base", of.base ? zp::node(*of.base) : zp::node());
-  out.set("fault", of.fault.empty() ? zp::node() : text_node(of.fault));
+  out.set("base", of.base ? zp::json(*of.base) : zp::json());
+  out.set("fault", of.fault.empty() ? zp::json() : text_json(of.fault));
   return out;
 }
 
@@ -180,11 +180,11 @@ exit_status run_steps(const steps_arguments& of, const zp::context& how) {
                                                 "as step_00000100 or 100"};
     for (const zp::step_record& one : all) is_whole = is_whole && one.fault.empty();
     if (of.json) {
-      zp::node::array steps;
-      for (const zp::step_record& one : all) steps.push_back(record_node(one));
-      zp::node out;
-      out.set("path", text_node(of.path));
-      out.set("latest", latest ? zp::node(*latest) : zp::node());
+      zp::json::array steps;
+      for (const zp::step_record& one : all) steps.push_back(record_json(one));
+      zp::json out;
+      out.set("path", text_json(of.path));
+      out.set("latest", latest ? zp::json(*latest) : zp::json());
       out.set("steps", std::move(steps));
       return put_json(out);
     }
@@ -312,11 +312,11 @@ class run_watcher {
   zp::result<void> tell(const std::string& event, const zp::step_record& of,
                         std::optional<double> seconds) const {
     if (of_.json) {
-      zp::node out;
+      zp::json out;
       out.set("event", event);
-      const zp::node about = record_node(of);
-      for (const zp::node::member& each : *about.if_object()) out.set(each.key, each.value);
-      out.set("seconds", seconds ? number_node(*seconds) : zp::node());
+      const zp::json about = record_json(of);
+      for (const zp::json::member& each : *about.if_object()) out.set(each.key, each.value);
+      out.set("seconds", seconds ? number_json(*seconds) : zp::json());
       return put(dump_json(strict_json(out), zp::json_style::compact) + '\n');
     }
     const bool is_saved = event == "saved" || event == "there";

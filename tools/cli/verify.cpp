@@ -35,12 +35,12 @@ std::string line_of(const finding& what) {
   return out + ": " + escaped(what.message, false) + '\n';
 }
 
-zp::node json_of(const finding& what) {
-  zp::node out = zp::node::object{{"kind", name_of(what.kind)}, {"file", text_node(what.file)}};
-  if (!what.node.empty()) out.set("array", text_node(what.node));
-  if (!what.key.empty()) out.set("key", text_node(what.key));
+zp::json json_of(const finding& what) {
+  zp::json out = zp::json::object{{"kind", name_of(what.kind)}, {"file", text_json(what.file)}};
+  if (!what.node.empty()) out.set("array", text_json(what.node));
+  if (!what.key.empty()) out.set("key", text_json(what.key));
   if (!what.chunk.empty()) out.set("chunk", what.chunk);
-  out.set("message", text_node(what.message));
+  out.set("message", text_json(what.message));
   return out;
 }
 
@@ -90,7 +90,7 @@ class report final : public verification {
     const auto [faults, unverified, notes] = counts_;
     zp::result<void> done = std::move(output_);
     if (done && of_.json) {
-      done = put_json(zp::node::object{{"path", text_node(of_.path)},
+      done = put_json(zp::json::object{{"path", text_json(of_.path)},
                                        {"ok", faults == 0 && unverified == 0},
                                        {"verdict", verdict_text()},
                                        {"arrays", std::uint64_t{arrays}},
@@ -162,7 +162,7 @@ class report final : public verification {
   std::uint64_t elements_absent_ = 0;  ///< of chunks that are not stored
   std::uint64_t summed_ = 0;           ///< arrays with checksums that were compared
   std::uint64_t bare_ = 0;             ///< and without
-  zp::node::array found_;
+  zp::json::array found_;
   zp::result<void> output_;
 };
 

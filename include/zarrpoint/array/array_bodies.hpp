@@ -788,7 +788,7 @@ ZARRPOINT_INLINE result<group> group::create(any_store store, store_key key,
   });
 }
 
-ZARRPOINT_INLINE result<void> group::set_attributes(node attributes) {
+ZARRPOINT_INLINE result<void> group::set_attributes(json attributes) {
   return guarded([&]() -> result<void> {
     ZARRPOINT_CHECK(write_attributes(store_key::root(), attributes));
     metadata_.attributes = std::move(attributes);
@@ -797,7 +797,7 @@ ZARRPOINT_INLINE result<void> group::set_attributes(node attributes) {
 }
 
 ZARRPOINT_INLINE result<void> group::set_attributes(std::string_view path,
-                                                    const node& attributes) const {
+                                                    const json& attributes) const {
   return guarded([&]() -> result<void> {
     ZARRPOINT_TRY(relative, store_key::parse(path));
     return write_attributes(relative, attributes);
@@ -862,7 +862,7 @@ ZARRPOINT_INLINE result<array> group::open_array(std::string_view path) const {
   });
 }
 
-ZARRPOINT_INLINE result<group> group::create_group(std::string_view path, node attributes) const {
+ZARRPOINT_INLINE result<group> group::create_group(std::string_view path, json attributes) const {
   return guarded([&]() -> result<group> {
     ZARRPOINT_CHECK(make_parents(path));
     ZARRPOINT_TRY(full, at_.key.child(path));
@@ -1000,18 +1000,18 @@ ZARRPOINT_INLINE result<void> group::make_parents(std::string_view path) const {
 }
 
 ZARRPOINT_INLINE result<void> group::write_attributes(const store_key& relative,
-                                                      const node& attributes) const {
+                                                      const json& attributes) const {
   ZARRPOINT_CHECK(detail::check_writable_attributes(attributes));
   ZARRPOINT_TRY(full, at_.key.child(relative));
   ZARRPOINT_TRY(found, stored_at(relative.str()));
   if (found.zarr_format == 2) return detail::put_v2_attributes(at_.store, full, attributes);
-  found.document.set("attributes", attributes.is_null() ? node(node::object{}) : attributes);
+  found.document.set("attributes", attributes.is_null() ? json(json::object{}) : attributes);
   return detail::put_node_document(at_.store, full, "zarr.json", found.document);
 }
 
 ZARRPOINT_INLINE result<void> group::consolidate_v3(stored_node root,
                                                     const node_list& beneath) const {
-  node::object documents;
+  json::object documents;
   documents.reserve(beneath.size());
   for (const stored_node& one : beneath) {
     if (one.zarr_format != 3) continue;  // of another hierarchy, to which v3 is blind
@@ -1024,8 +1024,8 @@ ZARRPOINT_INLINE result<void> group::consolidate_v3(stored_node root,
   return detail::put_node_document(at_.store, at_.key, "zarr.json", root.document);
 }
 
-ZARRPOINT_INLINE node group::inline_documents(node::object documents) {
-  return node(node::object{
+ZARRPOINT_INLINE json group::inline_documents(json::object documents) {
+  return json(json::object{
       {"kind", "inline"}, {"must_understand", false}, {"metadata", std::move(documents)}});
 }
 

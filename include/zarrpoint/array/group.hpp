@@ -12,7 +12,7 @@ namespace zarrpoint { inline namespace v0 {
 /// How a group is created.
 struct group_options {
   int zarr_format = 3;  ///< of a root; below, it is that of the group above
-  node attributes{};    ///< an object, or null for none
+  json attributes{};    ///< an object, or null for none
 };
 
 /// Which metadata a group is opened by.
@@ -45,15 +45,15 @@ class group {
   const store_key& key() const noexcept { return at_.key; }
   int zarr_format() const noexcept { return metadata_.zarr_format; }
   /// An object, or null for none.
-  const node& attributes() const noexcept { return metadata_.attributes; }
+  const json& attributes() const noexcept { return metadata_.attributes; }
   /// Whether it was opened by consolidated metadata: then `members` and `open` read no document.
   bool is_consolidated() const noexcept { return consolidated_ != nullptr; }
 
   /// Replaces the attributes, in one step; other members of the document stay. Errors:
   /// `invalid_argument`, `io`.
-  result<void> set_attributes(node attributes);
+  result<void> set_attributes(json attributes);
   /// The same for a group or array beneath. Errors: `not_found` as well.
-  result<void> set_attributes(std::string_view path, const node& attributes) const;
+  result<void> set_attributes(std::string_view path, const json& attributes) const;
 
   /// The groups and arrays directly beneath, by name.
   result<std::vector<stored_node>> members() const;
@@ -70,7 +70,7 @@ class group {
   /// A new group at `path`, and those above it that are missing. Errors: `already_exists`,
   /// `invalid_argument` for a name that no node may have (Zarr v3 core, "Node names"), or an array
   /// above.
-  result<group> create_group(std::string_view path, node attributes = {}) const;
+  result<group> create_group(std::string_view path, json attributes = {}) const;
   /// A new array at `path`, of the format of the group, and the groups above it that are missing.
   /// Errors: those of `create_group` and `array::create`.
   result<array> create_array(std::string_view path, array_metadata metadata) const;
@@ -116,10 +116,10 @@ class group {
   /// The groups above `path`, made where they are missing.
   result<void> make_parents(std::string_view path) const;
 
-  result<void> write_attributes(const store_key& relative, const node& attributes) const;
+  result<void> write_attributes(const store_key& relative, const json& attributes) const;
 
   result<void> consolidate_v3(stored_node root, const node_list& beneath) const;
-  static node inline_documents(node::object documents);
+  static json inline_documents(json::object documents);
 
   result<void> consolidate_v2(const stored_node& root, const node_list& beneath) const;
 

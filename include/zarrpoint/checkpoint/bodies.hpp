@@ -11,15 +11,15 @@ namespace zarrpoint { inline namespace v0 {
 // ------------------------------------------------------------------------------------- options.hpp
 
 ZARRPOINT_INLINE std::vector<codec_spec> raw_codecs() {
-  return {{"bytes", node::object{{"endian", "little"}}}};
+  return {{"bytes", json::object{{"endian", "little"}}}};
 }
 
 ZARRPOINT_INLINE std::vector<codec_spec> zstd_codecs(int level) {
-  return {{"bytes", node::object{{"endian", "little"}}}, {"zstd", level}, {"crc32c"}};
+  return {{"bytes", json::object{{"endian", "little"}}}, {"zstd", level}, {"crc32c"}};
 }
 
 ZARRPOINT_INLINE std::vector<codec_spec> blosc_codecs(int level) {
-  return {{"bytes", node::object{{"endian", "little"}}}, {"blosc", level}, {"crc32c"}};
+  return {{"bytes", json::object{{"endian", "little"}}}, {"blosc", level}, {"crc32c"}};
 }
 
 ZARRPOINT_INLINE result<void> detail::check_cast(const dtype& from, const dtype& to) {

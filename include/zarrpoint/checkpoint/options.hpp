@@ -5,7 +5,7 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
@@ -169,10 +169,10 @@ struct save_options {
   bool elide_fill = false;  ///< leave out chunks that hold only the fill value (zero)
   bool consolidated_metadata =
       true;           ///< inline in the root, when every dtype is one that zarr-python knows
-  node attributes{};  ///< the root group's attributes; the member "zarrpoint" is ours
+  json attributes{};  ///< the root group's attributes; the member "zarrpoint" is ours
   /// The attributes of leaves and of groups below the root, by name: an object each, nested no
   /// deeper than 40. A name of neither is an error, and so is a member "zarrpoint" of a group's.
-  node::object attributes_of{};
+  json::object attributes_of{};
   /// `save_async` copies what lives on a device there, and returns once that is done: the link to
   /// the host no longer holds up the caller. What the device has no room for is copied to the host.
   bool device_copy = false;

@@ -6,44 +6,44 @@
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/core/utf8.hpp>
 
 namespace zarrpoint { inline namespace v0 {
 
-// ---------------------------------------------------------------------------------------- node.hpp
+// ---------------------------------------------------------------------------------------- json.hpp
 
-ZARRPOINT_INLINE void node::make_null() noexcept { uint64_ = 0, kind_ = kind::null; }
-ZARRPOINT_INLINE void node::make_bool(bool v) noexcept {
+ZARRPOINT_INLINE void json::make_null() noexcept { uint64_ = 0, kind_ = kind::null; }
+ZARRPOINT_INLINE void json::make_bool(bool v) noexcept {
   uint64_ = 0;  // all of what `share` copies
   bool_ = v, kind_ = kind::boolean;
 }
-ZARRPOINT_INLINE void node::make_int(std::int64_t v) noexcept { int64_ = v, kind_ = kind::int64; }
-ZARRPOINT_INLINE void node::make_uint(std::uint64_t v) noexcept {
+ZARRPOINT_INLINE void json::make_int(std::int64_t v) noexcept { int64_ = v, kind_ = kind::int64; }
+ZARRPOINT_INLINE void json::make_uint(std::uint64_t v) noexcept {
   if (v <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     return make_int(static_cast<std::int64_t>(v));
   uint64_ = v, kind_ = kind::uint64;
 }
-ZARRPOINT_INLINE void node::make_double(double v) noexcept { double_ = v, kind_ = kind::number; }
-ZARRPOINT_INLINE void node::make_string(std::string& v) noexcept {
+ZARRPOINT_INLINE void json::make_double(double v) noexcept { double_ = v, kind_ = kind::number; }
+ZARRPOINT_INLINE void json::make_string(std::string& v) noexcept {
   ::new (static_cast<void*>(&text_)) std::string(std::move(v));
   kind_ = kind::text;
 }
-ZARRPOINT_INLINE void node::make_text(std::string_view v) {
+ZARRPOINT_INLINE void json::make_text(std::string_view v) {
   ::new (static_cast<void*>(&text_)) std::string(v);
   kind_ = kind::text;
 }
-ZARRPOINT_INLINE void node::make_array(array& v) noexcept {
+ZARRPOINT_INLINE void json::make_array(array& v) noexcept {
   ::new (static_cast<void*>(&array_)) array(std::move(v));
   kind_ = kind::list;
 }
-ZARRPOINT_INLINE void node::make_object(object& v) noexcept {
+ZARRPOINT_INLINE void json::make_object(object& v) noexcept {
   ::new (static_cast<void*>(&object_)) object(std::move(v));
   kind_ = kind::members;
 }
-ZARRPOINT_INLINE void node::copy_from(const node& o) {
+ZARRPOINT_INLINE void json::copy_from(const json& o) {
   if (o.kind_ == kind::text) return make_text(o.text_);
   if (o.kind_ == kind::list) {
     array copied = o.array_;
@@ -56,26 +56,26 @@ ZARRPOINT_INLINE void node::copy_from(const node& o) {
   kind_ = o.kind_;
   share(o);
 }
-ZARRPOINT_INLINE void node::move_owned(node& o) noexcept {
+ZARRPOINT_INLINE void json::move_owned(json& o) noexcept {
   if (o.kind_ == kind::text) return make_string(o.text_);
   if (o.kind_ == kind::list) return make_array(o.array_);
   make_object(o.object_);
 }
-ZARRPOINT_INLINE void node::assign(const node& o) {
-  node copied = o;
+ZARRPOINT_INLINE void json::assign(const json& o) {
+  json copied = o;
   take(copied);
 }
-ZARRPOINT_INLINE void node::take(node& o) noexcept {
-  node moved(std::move(o));  // which may lie within this one
-  this->~node();
-  ::new (static_cast<void*>(this)) node(std::move(moved));
+ZARRPOINT_INLINE void json::take(json& o) noexcept {
+  json moved(std::move(o));  // which may lie within this one
+  this->~json();
+  ::new (static_cast<void*>(this)) json(std::move(moved));
 }
-ZARRPOINT_INLINE void node::destroy() noexcept {
+ZARRPOINT_INLINE void json::destroy() noexcept {
   if (kind_ == kind::text) return text_.~basic_string();
   if (kind_ == kind::list) return array_.~array();
   object_.~object();
 }
-ZARRPOINT_INLINE bool node::equals(const node& o) const {
+ZARRPOINT_INLINE bool json::equals(const json& o) const {
   if (kind_ != o.kind_) return false;
   switch (kind_) {
     case kind::null: break;
@@ -90,32 +90,32 @@ ZARRPOINT_INLINE bool node::equals(const node& o) const {
   return true;
 }
 
-ZARRPOINT_INLINE const bool* node::if_bool() const noexcept {
+ZARRPOINT_INLINE const bool* json::if_bool() const noexcept {
   return kind_ == kind::boolean ? &bool_ : nullptr;
 }
-ZARRPOINT_INLINE const double* node::if_double() const noexcept {
+ZARRPOINT_INLINE const double* json::if_double() const noexcept {
   return kind_ == kind::number ? &double_ : nullptr;
 }
-ZARRPOINT_INLINE const std::string* node::if_string() const noexcept {
+ZARRPOINT_INLINE const std::string* json::if_string() const noexcept {
   return kind_ == kind::text ? &text_ : nullptr;
 }
-ZARRPOINT_INLINE std::string* node::if_string() noexcept {
+ZARRPOINT_INLINE std::string* json::if_string() noexcept {
   return kind_ == kind::text ? &text_ : nullptr;
 }
-ZARRPOINT_INLINE const node::array* node::if_array() const noexcept {
+ZARRPOINT_INLINE const json::array* json::if_array() const noexcept {
   return kind_ == kind::list ? &array_ : nullptr;
 }
-ZARRPOINT_INLINE node::array* node::if_array() noexcept {
+ZARRPOINT_INLINE json::array* json::if_array() noexcept {
   return kind_ == kind::list ? &array_ : nullptr;
 }
-ZARRPOINT_INLINE const node::object* node::if_object() const noexcept {
+ZARRPOINT_INLINE const json::object* json::if_object() const noexcept {
   return kind_ == kind::members ? &object_ : nullptr;
 }
-ZARRPOINT_INLINE node::object* node::if_object() noexcept {
+ZARRPOINT_INLINE json::object* json::if_object() noexcept {
   return kind_ == kind::members ? &object_ : nullptr;
 }
 
-ZARRPOINT_INLINE const node* node::find(std::string_view key) const noexcept {
+ZARRPOINT_INLINE const json* json::find(std::string_view key) const noexcept {
   if (const object* members = if_object()) {
     for (const member& m : *members) {
       if (m.key == key) return &m.value;
@@ -123,11 +123,11 @@ ZARRPOINT_INLINE const node* node::find(std::string_view key) const noexcept {
   }
   return nullptr;
 }
-ZARRPOINT_INLINE node* node::find(std::string_view key) noexcept {
-  return const_cast<node*>(std::as_const(*this).find(key));
+ZARRPOINT_INLINE json* json::find(std::string_view key) noexcept {
+  return const_cast<json*>(std::as_const(*this).find(key));
 }
-ZARRPOINT_INLINE void node::set(std::string key, node value) {
-  if (node* existing = find(key)) {
+ZARRPOINT_INLINE void json::set(std::string key, json value) {
+  if (json* existing = find(key)) {
     *existing = std::move(value);
     return;
   }
@@ -135,23 +135,23 @@ ZARRPOINT_INLINE void node::set(std::string key, node value) {
   if (object* members = if_object()) members->push_back({std::move(key), std::move(value)});
 }
 
-ZARRPOINT_INLINE bool node::is_null() const noexcept { return kind_ == kind::null; }
-ZARRPOINT_INLINE bool node::is_number() const noexcept {
+ZARRPOINT_INLINE bool json::is_null() const noexcept { return kind_ == kind::null; }
+ZARRPOINT_INLINE bool json::is_number() const noexcept {
   return is_integer() || kind_ == kind::number;
 }
-ZARRPOINT_INLINE bool node::is_integer() const noexcept {
+ZARRPOINT_INLINE bool json::is_integer() const noexcept {
   return kind_ == kind::int64 || kind_ == kind::uint64;
 }
-ZARRPOINT_INLINE std::optional<std::int64_t> node::to_int64() const noexcept {
+ZARRPOINT_INLINE std::optional<std::int64_t> json::to_int64() const noexcept {
   if (kind_ == kind::int64) return int64_;
   return std::nullopt;
 }
-ZARRPOINT_INLINE std::optional<std::uint64_t> node::to_uint64() const noexcept {
+ZARRPOINT_INLINE std::optional<std::uint64_t> json::to_uint64() const noexcept {
   if (kind_ == kind::uint64) return uint64_;
   if (kind_ == kind::int64 && int64_ >= 0) return static_cast<std::uint64_t>(int64_);
   return std::nullopt;
 }
-ZARRPOINT_INLINE std::optional<double> node::to_double() const noexcept {
+ZARRPOINT_INLINE std::optional<double> json::to_double() const noexcept {
   if (kind_ == kind::number) return double_;
   if (kind_ == kind::int64) return static_cast<double>(int64_);
   if (kind_ == kind::uint64) return static_cast<double>(uint64_);

@@ -54,7 +54,7 @@ struct result_leaf {
   std::string name;
   std::string kind;
   tensor_spec spec;
-  node attributes{};
+  json attributes{};
   const leaf* value = nullptr;          ///< in memory, or
   const stored_leaf* stored = nullptr;  ///< in `result_set::from`
 };
@@ -64,8 +64,8 @@ struct result_set {
   std::vector<result_leaf> leaves;
   const opened_root* from = nullptr;  ///< of leaves that are stored
   std::vector<std::string> empty_groups;
-  node::object group_attributes;
-  node attributes;
+  json::object group_attributes;
+  json attributes;
   std::string id;
 };
 
@@ -82,7 +82,7 @@ inline result<void> copy_leaf(const opened_root& from, const stored_leaf& leaf, 
                               const context& how) {
   ZARRPOINT_TRY(key, store_key::parse(leaf.name));
   ZARRPOINT_TRY(document, key.child("zarr.json"));
-  const node& metadata = leaf.document->content();
+  const json& metadata = leaf.document->content();
   ZARRPOINT_CHECK(to.put(document, as_bytes(dump_json(metadata, json_style::pretty))));
   for (const auto& [name, object] : leaf.objects.objects()) {
     if (object.absent()) continue;
@@ -286,8 +286,8 @@ class difference_save {
   chunk_digests results_;
 };
 
-inline node attributes_of_stored(const stored_leaf& leaf) {
-  const node* const found = leaf.document->content().find("attributes");
+inline json attributes_of_stored(const stored_leaf& leaf) {
+  const json* const found = leaf.document->content().find("attributes");
   if (found == nullptr || found->if_object() == nullptr || found->if_object()->empty()) return {};
   return *found;
 }
@@ -636,9 +636,9 @@ ZARRPOINT_INLINE result<save_report> delta::save_as(const format& by, const save
         ZARRPOINT_CHECK(v0::detail::check_cast(spec->type, *cast));
         spec->type = *cast;
       }
-      const node* const own = v0::detail::find_sorted(attributes, one.name());
+      const json* const own = v0::detail::find_sorted(attributes, one.name());
       set.leaves.push_back({one.name(), std::string(one.typestr()), *spec,
-                            own != nullptr ? *own : node(), &one, nullptr});
+                            own != nullptr ? *own : json(), &one, nullptr});
     }
     return v0::detail::write_delta(what.where, by, set, what);
   });

@@ -6,7 +6,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
@@ -30,7 +30,7 @@ struct delta_document {
   /// By leaf: what the objects of the leaves that differ are, once they are put on the base.
   std::map<std::string, chunk_digests, std::less<>> results;
   commit_document commit;  ///< of what is stored in the delta
-  node attributes;         ///< of the root, without our member
+  json attributes;         ///< of the root, without our member
 };
 
 /// `corrupt`, with "delta document: " before it.

@@ -47,7 +47,7 @@ ZARRPOINT_INLINE std::string forms_of(const checkpoint_contents& contents) {
   for (const stored_leaf& leaf : contents.leaves) {
     std::string text = leaf.name + '\n';
     for (const std::string_view key : {"data_type", "shape"}) {
-      const node* const found = leaf.document->content().find(key);
+      const json* const found = leaf.document->content().find(key);
       if (found != nullptr) text += dump_json(*found, json_style::compact);
       text += '\n';
     }
@@ -59,8 +59,8 @@ ZARRPOINT_INLINE std::string forms_of(const checkpoint_contents& contents) {
 }
 
 /// As a commit document has them.
-inline node objects_node(const chunk_digests& objects) {
-  node out(node::object{});
+inline json objects_json(const chunk_digests& objects) {
+  json out(json::object{});
   for (const auto& [key, object] : objects.objects()) {
     std::string sums;
     for (const auto& sum : object.crc32c) {
@@ -70,24 +70,24 @@ inline node objects_node(const chunk_digests& objects) {
         sums += "--------";
       }
     }
-    out.set(key, node::object{{"size", object.size}, {"crc32c", std::move(sums)}});
+    out.set(key, json::object{{"size", object.size}, {"crc32c", std::move(sums)}});
   }
   return out;
 }
 
 ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
-  node base(node::object{{"id", of.base_id}, {"forms_crc32c", of.base_forms}});
+  json base(json::object{{"id", of.base_id}, {"forms_crc32c", of.base_forms}});
   if (!of.base_path.empty()) base.set("path", of.base_path);
-  node::array removed;
+  json::array removed;
   for (const std::string& name : of.removed) removed.emplace_back(name);
-  node::object results;
-  for (const auto& [name, objects] : of.results) results.push_back({name, objects_node(objects)});
-  const node own(node::object{{"format", delta_document::format},
+  json::object results;
+  for (const auto& [name, objects] : of.results) results.push_back({name, objects_json(objects)});
+  const json own(json::object{{"format", delta_document::format},
                               {"base", std::move(base)},
                               {"removed", std::move(removed)},
                               {"results", std::move(results)}});
   const std::string attributes =
-      dump_json(of.attributes.is_null() ? node(node::object{}) : of.attributes);
+      dump_json(of.attributes.is_null() ? json(json::object{}) : of.attributes);
   std::vector<std::string> texts;
   texts.reserve(of.commit.leaves.size());
   for (const leaf_record& leaf : of.commit.leaves)
@@ -106,19 +106,19 @@ ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
   return out + "}}";
 }
 
-inline result<std::string> delta_text_member(const node& from, std::string_view key) {
-  const node* const found = from.find(key);
+inline result<std::string> delta_text_member(const json& from, std::string_view key) {
+  const json* const found = from.find(key);
   if (found == nullptr || found->if_string() == nullptr)
     return bad_delta("member \"" + std::string(key) + "\" is missing or is not a string");
   return *found->if_string();
 }
 
-inline result<chunk_digests> parse_objects(const node& from) {
+inline result<chunk_digests> parse_objects(const json& from) {
   chunk_digests out;
   if (from.if_object() == nullptr) return bad_delta("results of a leaf are not an object");
-  for (const node::member& one : *from.if_object()) {
+  for (const json::member& one : *from.if_object()) {
     object_digest object;
-    const node* const size = one.value.find("size");
+    const json* const size = one.value.find("size");
     const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
     ZARRPOINT_TRY(sums, delta_text_member(one.value, "crc32c"));
     if (!bytes || !parse_digests(sums, object))
@@ -129,12 +129,12 @@ inline result<chunk_digests> parse_objects(const node& from) {
   return out;
 }
 
-inline result<delta_document> parse_delta_document(node own, node attributes) {
+inline result<delta_document> parse_delta_document(json own, json attributes) {
   ZARRPOINT_TRY(seal, delta_text_member(own, "crc32c"));
-  std::erase_if(*own.if_object(), [](const node::member& one) { return one.key == "crc32c"; });
+  std::erase_if(*own.if_object(), [](const json::member& one) { return one.key == "crc32c"; });
   if (seal != commit_seal(own)) return bad_delta("its checksum does not match");
   delta_document out;
-  const node* const base = own.find("base");
+  const json* const base = own.find("base");
   if (base == nullptr) return bad_delta("no base is named");
   ZARRPOINT_TRY(id, delta_text_member(*base, "id"));
   out.base_id = std::move(id);
@@ -144,18 +144,18 @@ inline result<delta_document> parse_delta_document(node own, node attributes) {
     ZARRPOINT_TRY(path, delta_text_member(*base, "path"));
     out.base_path = std::move(path);
   }
-  const node* const removed = own.find("removed");
+  const json* const removed = own.find("removed");
   if (removed == nullptr || removed->if_array() == nullptr)
     return bad_delta("the list of removed leaves is missing");
-  for (const node& name : *removed->if_array()) {
+  for (const json& name : *removed->if_array()) {
     if (name.if_string() == nullptr) return bad_delta("a removed leaf has no name");
     out.removed.push_back(*name.if_string());
   }
   sort_names(out.removed);
-  const node* const results = own.find("results");
+  const json* const results = own.find("results");
   if (results == nullptr || results->if_object() == nullptr)
     return bad_delta("the results are missing");
-  for (const node::member& leaf : *results->if_object()) {
+  for (const json::member& leaf : *results->if_object()) {
     ZARRPOINT_TRY(objects, parse_objects(leaf.value));
     out.results[leaf.key] = std::move(objects);
   }
@@ -194,13 +194,13 @@ ZARRPOINT_INLINE result<std::optional<delta_document>> read_delta_document(const
     ZARRPOINT_TRY(document, parse_json(*text, most));
     auto group = parse_group_v3(std::move(document));
     if (!group || group->attributes.if_object() == nullptr) return std::optional<delta_document>();
-    node attributes = std::move(group->attributes);
-    node own = take_member(attributes, commit_document::member_name);
-    const node* const format = own.find("format");
+    json attributes = std::move(group->attributes);
+    json own = take_member(attributes, commit_document::member_name);
+    const json* const format = own.find("format");
     if (format == nullptr || format->to_int64() != delta_document::format)
       return std::optional<delta_document>();
     std::erase_if(*attributes.if_object(),
-                  [](const node::member& one) { return one.key == commit_document::member_name; });
+                  [](const json::member& one) { return one.key == commit_document::member_name; });
     ZARRPOINT_TRY(parsed, parse_delta_document(std::move(own), std::move(attributes)));
     return std::optional(std::move(parsed));
   };
@@ -526,7 +526,7 @@ class delta_joiner {
  private:
   void add(const std::string& name, const std::string& kind, std::string text,
            const chunk_digests& objects) {
-    commit_.leaves.push_back({name, kind, node(), objects});
+    commit_.leaves.push_back({name, kind, json(), objects});
     texts_.push_back(std::move(text));
   }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <nlohmann/json.hpp>
@@ -14,19 +14,19 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// A `node` as a value of nlohmann/json: `nlohmann::ordered_json`, which keeps the order of the
+/// A `json` as a value of nlohmann/json: `nlohmann::ordered_json`, which keeps the order of the
 /// members, or another `basic_json`. NaN and the infinities stay numbers, which `dump` writes as
 /// null.
 template <class Json = nlohmann::ordered_json>
-Json to_nlohmann(const node& from) {
-  if (const node::object* const members = from.if_object()) {
+Json to_nlohmann(const json& from) {
+  if (const json::object* const members = from.if_object()) {
     Json out = Json::object();
-    for (const node::member& member : *members) out[member.key] = to_nlohmann<Json>(member.value);
+    for (const json::member& member : *members) out[member.key] = to_nlohmann<Json>(member.value);
     return out;
   }
-  if (const node::array* const elements = from.if_array()) {
+  if (const json::array* const elements = from.if_array()) {
     Json out = Json::array();
-    for (const node& element : *elements) out.push_back(to_nlohmann<Json>(element));
+    for (const json& element : *elements) out.push_back(to_nlohmann<Json>(element));
     return out;
   }
   if (const std::string* const text = from.if_string()) return Json(*text);
@@ -37,34 +37,34 @@ Json to_nlohmann(const node& from) {
   return Json(*from.to_int64());
 }
 
-/// A value of nlohmann/json as a `node`, e.g. for `save_options::attributes`. Errors: `unsupported`
+/// A value of nlohmann/json as a `json`, e.g. for `save_options::attributes`. Errors: `unsupported`
 /// for a binary or discarded value, which JSON has not.
 template <class Json>
-result<node> from_nlohmann(const Json& from) {
-  if (from.is_null()) return node();
-  if (from.is_boolean()) return node(from.template get<bool>());
-  if (from.is_number_unsigned()) return node(from.template get<std::uint64_t>());
-  if (from.is_number_integer()) return node(from.template get<std::int64_t>());
-  if (from.is_number_float()) return node(from.template get<double>());
-  if (from.is_string()) return node(from.template get<std::string>());
+result<json> from_nlohmann(const Json& from) {
+  if (from.is_null()) return json();
+  if (from.is_boolean()) return json(from.template get<bool>());
+  if (from.is_number_unsigned()) return json(from.template get<std::uint64_t>());
+  if (from.is_number_integer()) return json(from.template get<std::int64_t>());
+  if (from.is_number_float()) return json(from.template get<double>());
+  if (from.is_string()) return json(from.template get<std::string>());
   if (from.is_array()) {
-    node::array out;
+    json::array out;
     out.reserve(from.size());
     for (const Json& element : from) {
       ZARRPOINT_TRY(made, from_nlohmann(element));
       out.push_back(std::move(made));
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
   if (!from.is_object())
     return error{errc::unsupported, std::string("JSON has no ") + from.type_name() + " value"};
-  node::object out;
+  json::object out;
   out.reserve(from.size());
   for (auto member = from.begin(); member != from.end(); ++member) {
     ZARRPOINT_TRY(made, from_nlohmann(member.value()));
     out.push_back({member.key(), std::move(made)});
   }
-  return node(std::move(out));
+  return json(std::move(out));
 }
 
 }}  // namespace zarrpoint::v0

@@ -130,7 +130,7 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
   out.record.name = name;
   out.record.step = detail::parse_step_name(name).value_or(-1);
   bool may_be_delta = true;
-  const auto take_mark = [&](const node& from) -> result<void> {
+  const auto take_mark = [&](const json& from) -> result<void> {
     ZARRPOINT_TRY(mark, detail::parse_step_mark(from));
     out.record.metrics = mark.metrics;
     out.record.saved_at = mark.saved_at;
@@ -182,7 +182,7 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
         return {};
       };
       ZARRPOINT_CHECK(detail::for_each_digest(opened, add));
-      const node* const mark = opened.attributes().find(detail::step_mark::member);
+      const json* const mark = opened.attributes().find(detail::step_mark::member);
       if (mark != nullptr && !opened.id().empty()) {
         const auto taken = take_mark(*mark);
         // Attributes that others edited say nothing that counts, but the step is whole.
@@ -618,7 +618,7 @@ ZARRPOINT_INLINE save_options checkpoint_manager::state::options_of(const job& w
   save_options how = options.storage;
   how.overwrite = work.replaces;
   how.previous.reset();
-  how.attributes.set(std::string(detail::step_mark::member), to_node(work.mark));
+  how.attributes.set(std::string(detail::step_mark::member), to_json(work.mark));
   return how;
 }
 
@@ -702,8 +702,8 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
                              joined.begin() + static_cast<std::ptrdiff_t>(next + count));
     next += count;
     for (const std::string& group : all[i].empty_groups) leaves.push_back(leaf::empty_group(group));
-    if (!items[i].json.is_null()) {
-      work->documents.emplace_back(items[i].name, dump_json(items[i].json, json_style::pretty));
+    if (!items[i].document.is_null()) {
+      work->documents.emplace_back(items[i].name, dump_json(items[i].document, json_style::pretty));
       continue;
     }
     ZARRPOINT_TRY(item_key, key(items[i].name));
@@ -754,7 +754,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job
         return {};
       }));
   ZARRPOINT_TRY(mark_key, key(detail::step_mark::file));
-  const std::string text = dump_json(to_node(work.mark), json_style::pretty);
+  const std::string text = dump_json(to_json(work.mark), json_style::pretty);
   ZARRPOINT_CHECK(work.store->put(mark_key, as_bytes(text)));
   if (work.tree) ZARRPOINT_CHECK(work.tree->commit());
   all.id = detail::random_id();
@@ -1128,8 +1128,8 @@ ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore_best(std::str
   return restore(*found, item);
 }
 
-ZARRPOINT_INLINE result<node> checkpoint_manager::json(std::int64_t step,
-                                                       std::string_view item) const {
+ZARRPOINT_INLINE result<json> checkpoint_manager::document(std::int64_t step,
+                                                           std::string_view item) const {
   const std::string name = state_->name_for(step);
   ZARRPOINT_TRY(at, state::key(name + '/' + std::string(item)));
   ZARRPOINT_TRY(text, get(state_->root, at, state_->options.how.limit.metadata_bytes));

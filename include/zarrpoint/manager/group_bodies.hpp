@@ -38,7 +38,7 @@ struct group_checkpoint_manager::state_of_rank {
 
   /// What rank 0 makes by `f`, which returns a result of a node, on every rank.
   template <class F>
-  result<node> from_root(F&& f) {
+  result<json> from_root(F&& f) {
     result<message> mine = message();
     if (root) {
       mine = guarded([&]() -> result<message> {
@@ -75,12 +75,12 @@ struct group_checkpoint_manager::state_of_rank {
 
   result<std::string> name_of(std::int64_t step) {
     ZARRPOINT_TRY(
-        name, from_root([&](checkpoint_manager::state& at) -> result<node> {
+        name, from_root([&](checkpoint_manager::state& at) -> result<json> {
           const std::lock_guard hold(at.mutex);
           const step_record* const found = at.find(step);
           if (found == nullptr)
             return error{errc::not_found, at.where.name() + " has no step " + std::to_string(step)};
-          return node(found->name);
+          return json(found->name);
         }));
     return *name.if_string();
   }
@@ -94,9 +94,9 @@ struct group_checkpoint_manager::state_of_rank {
 
   template <class F>
   result<std::optional<std::int64_t>> step_from_root(F&& ask) {
-    ZARRPOINT_TRY(found, from_root([&](checkpoint_manager::state&) -> result<node> {
+    ZARRPOINT_TRY(found, from_root([&](checkpoint_manager::state&) -> result<json> {
                     ZARRPOINT_TRY(step, ask(*root));
-                    return step ? node(*step) : node();
+                    return step ? json(*step) : json();
                   }));
     return found.to_int64();
   }
@@ -152,10 +152,10 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::should_save(std::int64_t
   const bool asks = state_->requested.load(std::memory_order_relaxed);
   state_->has_told_request = asks;
   ZARRPOINT_TRY(all, gather(state_->group.ranks, message(asks ? 1 : 0)));
-  ZARRPOINT_TRY(answer, state_->from_root([&](checkpoint_manager::state& at) -> result<node> {
+  ZARRPOINT_TRY(answer, state_->from_root([&](checkpoint_manager::state& at) -> result<json> {
     for (const message& one : all)
       if (!one.empty()) at.requested.store(true, std::memory_order_relaxed);
-    node out;
+    json out;
     out.set("due", state_->root->should_save(step));
     out.set("requested", state_->root->save_requested());
     return out;
@@ -178,7 +178,7 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
       ZARRPOINT_CHECK(self.finish(true));
     }
     std::shared_ptr<checkpoint_manager::state::job> work;
-    ZARRPOINT_TRY(agreed, self.from_root([&](checkpoint_manager::state& at) -> result<node> {
+    ZARRPOINT_TRY(agreed, self.from_root([&](checkpoint_manager::state& at) -> result<json> {
       ZARRPOINT_CHECK(at.check_owner());
       for (const auto& one : at.of_group)
         if (one.first == step) return error{errc::already_exists, "it is being saved"};
@@ -188,10 +188,10 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
         ZARRPOINT_TRY(begun, checkpoint_manager::state::note("begun_" + work->name));
         ZARRPOINT_CHECK(at.root.put(begun, {}));
       }
-      node out;
+      json out;
       out.set("name", work->name);
       out.set("replaces", work->replaces);
-      out.set("mark", to_node(work->mark));
+      out.set("mark", to_json(work->mark));
       out.set("previous", at.name_to_share());
       return out;
     }));
@@ -245,13 +245,13 @@ ZARRPOINT_INLINE result<void> group_checkpoint_manager::close() {
 }
 
 ZARRPOINT_INLINE result<std::vector<std::int64_t>> group_checkpoint_manager::steps() {
-  ZARRPOINT_TRY(found, state_->from_root([&](checkpoint_manager::state&) -> result<node> {
-    node::array out;
+  ZARRPOINT_TRY(found, state_->from_root([&](checkpoint_manager::state&) -> result<json> {
+    json::array out;
     for (const std::int64_t step : state_->root->steps()) out.emplace_back(step);
-    return node(std::move(out));
+    return json(std::move(out));
   }));
   std::vector<std::int64_t> out;
-  for (const node& one : *found.if_array()) out.push_back(*one.to_int64());
+  for (const json& one : *found.if_array()) out.push_back(*one.to_int64());
   return out;
 }
 

@@ -25,7 +25,8 @@ struct step_item {
   std::vector<leaf> leaves{};
   /// Nothing: those of the manager. The format is free.
   std::optional<save_options> options{};
-  node json{};  ///< in place of leaves: the document `name`, read by `checkpoint_manager::json`
+  json document{};  ///< in place of leaves: the document `name`, read by
+                    ///< `checkpoint_manager::document`
 };
 
 class group_checkpoint_manager;
@@ -146,7 +147,7 @@ class checkpoint_manager {
   result<restored_step> restore_best(std::string_view metric, better is,
                                      std::string_view item = {});
   /// A JSON item of a step. Errors: `not_found`, `corrupt`, `resource_limit`.
-  result<node> json(std::int64_t step, std::string_view item) const;
+  result<json> document(std::int64_t step, std::string_view item) const;
 
   /// What the policy, or another one, would remove now, and why; and what it does not keep, but
   /// `stays` for the deltas that stand on it.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <chrono>
@@ -189,9 +189,9 @@ struct step_mark {
 /// Whether an item may have this name: that of a file in the step's directory.
 bool is_item_name(std::string_view name);
 
-node to_node(const step_mark& of);
+json to_json(const step_mark& of);
 /// Errors: `corrupt` for what no manager writes, `unsupported` for what a later version does.
-result<step_mark> parse_step_mark(const node& from);
+result<step_mark> parse_step_mark(const json& from);
 
 }  // namespace detail
 

@@ -276,14 +276,14 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_step_name(std::string_view na
   return step;
 }
 
-ZARRPOINT_INLINE node number_of(double value) {
+ZARRPOINT_INLINE json number_of(double value) {
   if (value != value) return "NaN";  // JSON has no such numbers
   if (value == std::numeric_limits<double>::infinity()) return "Infinity";
   if (value == -std::numeric_limits<double>::infinity()) return "-Infinity";
   return value;
 }
 
-ZARRPOINT_INLINE std::optional<double> number_in(const node& from) {
+ZARRPOINT_INLINE std::optional<double> number_in(const json& from) {
   if (const std::string* text = from.if_string()) {
     if (*text == "NaN") return std::numeric_limits<double>::quiet_NaN();
     if (*text == "Infinity") return std::numeric_limits<double>::infinity();
@@ -297,70 +297,70 @@ ZARRPOINT_INLINE bool is_item_name(std::string_view name) {
   return as_key && !as_key->is_root() && name.find('/') == name.npos && name != step_mark::file;
 }
 
-ZARRPOINT_INLINE node to_node(const step_mark& of) {
-  node out;
+ZARRPOINT_INLINE json to_json(const step_mark& of) {
+  json out;
   out.set("version", 1);
   out.set("step", of.step);
   out.set("saved_at_ms",
           static_cast<std::int64_t>(
               std::chrono::duration_cast<std::chrono::milliseconds>(of.saved_at.time_since_epoch())
                   .count()));
-  node::object metrics;
+  json::object metrics;
   for (const auto& [key, value] : of.metrics) metrics.push_back({key, number_of(value)});
   out.set("metrics", std::move(metrics));
   if (of.items.empty()) return out;
-  node::array items(of.items.begin(), of.items.end());
+  json::array items(of.items.begin(), of.items.end());
   out.set("items", std::move(items));
-  node::object files;
+  json::object files;
   for (const auto& [key, size] : of.files) files.push_back({key, size});
   out.set("files", std::move(files));
   out.set("crc32c", text_seal(dump_json(out)));
   return out;
 }
 
-ZARRPOINT_INLINE result<step_mark> parse_step_mark(const node& from) {
+ZARRPOINT_INLINE result<step_mark> parse_step_mark(const json& from) {
   const auto refuse = [](const char* why) {
     return error{errc::corrupt, std::string("the mark of a checkpoint manager ") + why};
   };
-  const node* version = from.find("version");
+  const json* version = from.find("version");
   if (version == nullptr || !version->to_int64()) return refuse("has no version");
   if (*version->to_int64() != 1)
     return error{errc::unsupported, "the mark of a checkpoint manager is of a later version"};
   step_mark out;
-  const node* const step = from.find("step");
-  const node* const time = from.find("saved_at_ms");
+  const json* const step = from.find("step");
+  const json* const time = from.find("saved_at_ms");
   if (step == nullptr || step->to_int64().value_or(-1) < 0) return refuse("has no step");
   constexpr std::int64_t latest = 4'000'000'000'000;  // in 2096; no sum with it overflows
   const std::int64_t ms = time == nullptr ? -1 : time->to_int64().value_or(-1);
   if (ms < 0 || ms > latest) return refuse("has no time");
   out.step = *step->to_int64();
   out.saved_at = wall_time(std::chrono::milliseconds(ms));
-  const node* const metrics = from.find("metrics");
+  const json* const metrics = from.find("metrics");
   if (metrics == nullptr || metrics->if_object() == nullptr) return refuse("has no metrics");
-  for (const node::member& one : *metrics->if_object()) {
+  for (const json::member& one : *metrics->if_object()) {
     const std::optional<double> value = number_in(one.value);
     if (!value) return refuse("has a metric that is not a number");
     out.metrics.emplace_back(one.key, *value);
   }
-  const node* const items = from.find("items");
+  const json* const items = from.find("items");
   if (items == nullptr) return out;
-  const node* const files = from.find("files");
+  const json* const files = from.find("files");
   if (items->if_array() == nullptr || files == nullptr || files->if_object() == nullptr)
     return refuse("has no files");
-  for (const node& one : *items->if_array()) {
+  for (const json& one : *items->if_array()) {
     if (one.if_string() == nullptr || !is_item_name(*one.if_string()))
       return refuse("has an item that is not a name");
     out.items.push_back(*one.if_string());
   }
-  for (const node::member& one : *files->if_object()) {
+  for (const json::member& one : *files->if_object()) {
     const std::optional<std::uint64_t> size = one.value.to_uint64();
     if (!size) return refuse("has a file without a size");
     out.files.emplace_back(one.key, *size);
   }
-  node unsealed = from;
-  std::erase_if(*unsealed.if_object(), [](const node::member& one) { return one.key == "crc32c"; });
-  const node* const seal = from.find("crc32c");
-  if (seal == nullptr || *seal != node(text_seal(dump_json(unsealed))))
+  json unsealed = from;
+  std::erase_if(*unsealed.if_object(), [](const json::member& one) { return one.key == "crc32c"; });
+  const json* const seal = from.find("crc32c");
+  if (seal == nullptr || *seal != json(text_seal(dump_json(unsealed))))
     return refuse("is damaged: its checksum is another");
   return out;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstddef>
@@ -82,9 +82,9 @@ class axis_edges {
 namespace detail {
 
 /// `4`, or a list of extents and of `[extent, count]`.
-result<axis_edges> parse_axis_edges(const node& value);
+result<axis_edges> parse_axis_edges(const json& value);
 
-node axis_edges_to_node(const axis_edges& edges);
+json axis_edges_to_json(const axis_edges& edges);
 
 }  // namespace detail
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/record.hpp>
@@ -42,11 +42,11 @@ result<dtype> checked_element(dtype type);
 /// any of the spellings that writers use: `"float32"`, `"r48"`, `{"name": "raw_bytes",
 /// "configuration": {"length_bytes": 6}}`, `structured` with pairs. Errors: `corrupt`;
 /// `unsupported`, naming it.
-result<dtype> parse_data_type_v3(const node& value);
+result<dtype> parse_data_type_v3(const json& value);
 
 /// The `data_type` of a v3 array in the spelling that the most readers know. Errors: `unsupported`
 /// for a record whose field is an array, which v3 has no form for.
-result<node> data_type_to_node(const dtype& type);
+result<json> data_type_to_json(const dtype& type);
 
 }  // namespace detail
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/record.hpp>
@@ -54,12 +54,12 @@ namespace detail {
 /// v3, the hex digits of the bits ("0x7fc00001"), complex numbers two of those. The others are
 /// times as an integer or "NaT", text as it is, bytes as base64 or a list of integers, records as
 /// an object of fields. Null is refused in v3 and undefined in v2. Errors: `corrupt`.
-result<fill_value> parse_fill_value(const node& value, const dtype& type, int zarr_format);
+result<fill_value> parse_fill_value(const json& value, const dtype& type, int zarr_format);
 
 /// The `fill_value` member for `fill`: what `parse_fill_value` reads back bit for bit. An
 /// undefined one is null in v2 and zero in v3, which has no null. Errors: `invalid_argument` when
 /// it is not of `type`, `unsupported` for what Zarr v2 cannot say (a NaN with a payload).
-result<node> fill_value_to_node(const fill_value& fill, const dtype& type, int zarr_format);
+result<json> fill_value_to_json(const fill_value& fill, const dtype& type, int zarr_format);
 
 // The fill values of numbers, as the bits of one and as JSON (Zarr v3 data types, "Fill value";
 // v2.0 "Fill value encoding").
@@ -68,13 +68,13 @@ std::uint64_t load_native(const std::byte* from, std::size_t size);
 void store_native(std::byte* to, std::uint64_t bits, std::size_t size);
 
 /// A date or a span of time: its count of units, or "NaT".
-result<std::uint64_t> parse_time_fill(const node& value);
+result<std::uint64_t> parse_time_fill(const json& value);
 
 /// Writes the element that `value` says to `to`, in native byte order.
-result<void> parse_number_fill(const node& value, const dtype& type, int zarr_format,
+result<void> parse_number_fill(const json& value, const dtype& type, int zarr_format,
                                std::byte* to);
 
-result<node> number_fill_to_node(const std::byte* from, const dtype& type, int zarr_format);
+result<json> number_fill_to_json(const std::byte* from, const dtype& type, int zarr_format);
 
 }  // namespace detail
 

@@ -26,7 +26,7 @@ struct array_metadata {
   fill_value fill{};
   std::vector<codec_spec> codecs{};
   /// An object, or null for none.
-  node attributes{};
+  json attributes{};
   std::optional<dimension_names_list> dimension_names{};
   /// The extents of the chunks along each axis of a rectilinear grid; empty for a regular one.
   std::vector<axis_edges> edges{};
@@ -56,13 +56,13 @@ void mend_empty_chunks(array_metadata& array);
 enum class node_kind : std::uint8_t { group, array };
 
 /// The documents of the nodes below a group, by path relative to it (`layers/0/w`).
-using consolidated_documents = node::object;
+using consolidated_documents = json::object;
 
 /// The content of a group's document.
 struct group_metadata {
   int zarr_format = 3;
   /// An object, or null for none.
-  node attributes{};
+  json attributes{};
   /// Inline consolidated metadata (v3): every node below, in the order of the document.
   std::optional<consolidated_documents> consolidated{};
 

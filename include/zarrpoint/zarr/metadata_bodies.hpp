@@ -32,7 +32,7 @@ ZARRPOINT_INLINE error unsupported(std::string message) {
   return {errc::unsupported, std::move(message)};
 }
 
-ZARRPOINT_INLINE std::optional<std::int64_t> integral_int64(const node& value) {
+ZARRPOINT_INLINE std::optional<std::int64_t> integral_int64(const json& value) {
   if (const auto exact = value.to_int64()) return exact;
   if (value.is_integer() || !value.is_number()) return std::nullopt;
   const double number = *value.to_double();
@@ -43,7 +43,7 @@ ZARRPOINT_INLINE std::optional<std::int64_t> integral_int64(const node& value) {
   return truncated;
 }
 
-ZARRPOINT_INLINE std::optional<std::uint64_t> integral_uint64(const node& value) {
+ZARRPOINT_INLINE std::optional<std::uint64_t> integral_uint64(const json& value) {
   if (const auto exact = value.to_uint64()) return exact;
   if (value.is_integer() || !value.is_number()) return std::nullopt;
   const double number = *value.to_double();
@@ -53,20 +53,20 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> integral_uint64(const node& value)
   return truncated;
 }
 
-ZARRPOINT_INLINE node extents_to_node(const dims& extents) {
-  node::array out;
+ZARRPOINT_INLINE json extents_to_json(const dims& extents) {
+  json::array out;
   for (const index_t extent : extents) out.emplace_back(extent);
   return out;
 }
 
-ZARRPOINT_INLINE result<dims> parse_extents(const node& value) {
-  const node::array* list = value.if_array();
+ZARRPOINT_INLINE result<dims> parse_extents(const json& value) {
+  const json::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be an array of integers");
   if (list->size() > max_rank)
     return unsupported("rank " + std::to_string(list->size()) + " is above " +
                        std::to_string(max_rank));
   dims out;
-  for (const node& element : *list) {
+  for (const json& element : *list) {
     const auto extent = integral_int64(element);
     if (!extent || *extent < 0) return corrupt("must be an array of integers from 0 to 2^63 - 1");
     out.push_back(*extent);
@@ -74,21 +74,21 @@ ZARRPOINT_INLINE result<dims> parse_extents(const node& value) {
   return out;
 }
 
-ZARRPOINT_INLINE result<const node*> required(const node& document, std::string_view key) {
-  if (const node* member = document.find(key)) return member;
+ZARRPOINT_INLINE result<const json*> required(const json& document, std::string_view key) {
+  if (const json* member = document.find(key)) return member;
   return corrupt("member " + in_quotes(key) + " is missing");
 }
 
-ZARRPOINT_INLINE result<void> only_members(const node::object& members,
+ZARRPOINT_INLINE result<void> only_members(const json::object& members,
                                            std::initializer_list<std::string_view> known) {
-  for (const node::member& member : members) {
+  for (const json::member& member : members) {
     if (std::find(known.begin(), known.end(), member.key) == known.end())
       return unsupported("unknown member " + in_quotes(member.key));
   }
   return {};
 }
 
-ZARRPOINT_INLINE result<void> check_format(const node& document, std::int64_t format) {
+ZARRPOINT_INLINE result<void> check_format(const json& document, std::int64_t format) {
   if (document.if_object() == nullptr) return corrupt("not a JSON object");
   ZARRPOINT_TRY(value, required(document, "zarr_format"));
   const auto found = value->to_int64();
@@ -99,30 +99,30 @@ ZARRPOINT_INLINE result<void> check_format(const node& document, std::int64_t fo
   return {};
 }
 
-ZARRPOINT_INLINE result<node> parse_attributes(node value) {
-  if (value.is_null()) return node();
-  const node::object* members = value.if_object();
+ZARRPOINT_INLINE result<json> parse_attributes(json value) {
+  if (value.is_null()) return json();
+  const json::object* members = value.if_object();
   if (members == nullptr) return corrupt("attributes must be an object");
-  return members->empty() ? node() : std::move(value);
+  return members->empty() ? json() : std::move(value);
 }
 
-ZARRPOINT_INLINE bool may_ignore(const node& member) {
-  const node* understand = member.find("must_understand");
+ZARRPOINT_INLINE bool may_ignore(const json& member) {
+  const json* understand = member.find("must_understand");
   const bool* value = understand == nullptr ? nullptr : understand->if_bool();
   return value != nullptr && !*value;
 }
 
-ZARRPOINT_INLINE result<void> check_writable(const node& value, std::size_t levels) {
+ZARRPOINT_INLINE result<void> check_writable(const json& value, std::size_t levels) {
   const auto refuse = [](std::string why) { return error{errc::invalid_argument, std::move(why)}; };
   if (levels == 0) return refuse("nested too deeply");
   if (const std::string* text = value.if_string()) {
     if (!is_utf8(*text)) return refuse("text " + in_quotes(*text) + " is not UTF-8");
-  } else if (const node::array* elements = value.if_array()) {
-    for (const node& element : *elements) ZARRPOINT_CHECK(check_writable(element, levels - 1));
-  } else if (const node::object* members = value.if_object()) {
+  } else if (const json::array* elements = value.if_array()) {
+    for (const json& element : *elements) ZARRPOINT_CHECK(check_writable(element, levels - 1));
+  } else if (const json::object* members = value.if_object()) {
     std::vector<named_place> keys;
     keys.reserve(members->size());
-    for (const node::member& member : *members) {
+    for (const json::member& member : *members) {
       if (!is_utf8(member.key)) return refuse("key " + in_quotes(member.key) + " is not UTF-8");
       keys.push_back({member.key, keys.size()});
       ZARRPOINT_CHECK(check_writable(member.value, levels - 1));
@@ -133,7 +133,7 @@ ZARRPOINT_INLINE result<void> check_writable(const node& value, std::size_t leve
   return {};
 }
 
-ZARRPOINT_INLINE result<void> check_writable_attributes(const node& attributes) {
+ZARRPOINT_INLINE result<void> check_writable_attributes(const json& attributes) {
   if (!attributes.is_null() && attributes.if_object() == nullptr)
     return error{errc::invalid_argument, "attributes must be an object"};
   return check_writable(attributes).at("attributes");
@@ -214,15 +214,15 @@ ZARRPOINT_INLINE index_t axis_edges::multiply(index_t a, index_t b) {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<axis_edges> parse_axis_edges(const node& value) {
+ZARRPOINT_INLINE result<axis_edges> parse_axis_edges(const json& value) {
   if (const auto extent = integral_int64(value)) return axis_edges({{*extent, 1}}, true);
-  const node::array* list = value.if_array();
+  const json::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be an integer or a list");
   std::vector<chunk_run> runs;
   runs.reserve(list->size());
-  for (const node& one : *list) {
+  for (const json& one : *list) {
     chunk_run run;
-    if (const node::array* pair = one.if_array()) {
+    if (const json::array* pair = one.if_array()) {
       const auto extent = pair->size() == 2 ? integral_int64((*pair)[0]) : std::nullopt;
       const auto count = pair->size() == 2 ? integral_int64((*pair)[1]) : std::nullopt;
       if (!extent || !count) return corrupt("a run must be an extent and a count");
@@ -242,17 +242,17 @@ ZARRPOINT_INLINE result<axis_edges> parse_axis_edges(const node& value) {
   return axis_edges(std::move(runs));
 }
 
-ZARRPOINT_INLINE node axis_edges_to_node(const axis_edges& edges) {
-  if (edges.repeats()) return node(edges.runs().front().extent);
-  node::array out;
+ZARRPOINT_INLINE json axis_edges_to_json(const axis_edges& edges) {
+  if (edges.repeats()) return json(edges.runs().front().extent);
+  json::array out;
   for (const chunk_run& run : edges.runs()) {
     if (run.count == 1) {
       out.emplace_back(run.extent);
     } else {
-      out.push_back(node::array{node(run.extent), node(run.count)});
+      out.push_back(json::array{json(run.extent), json(run.count)});
     }
   }
-  return node(std::move(out));
+  return json(std::move(out));
 }
 
 }  // namespace detail
@@ -346,25 +346,25 @@ ZARRPOINT_INLINE void mend_empty_chunks(array_metadata& array) {
 
 // --------------------------------------------------------------------------------- codec_specs.hpp
 
-ZARRPOINT_INLINE result<named_node> find_named(const node& value, std::string_view also) {
-  static const node none;
-  named_node out{{}, &none, true};
+ZARRPOINT_INLINE result<named_json> find_named(const json& value, std::string_view also) {
+  static const json none;
+  named_json out{{}, &none, true};
   if (const std::string* name = value.if_string()) {
     out.name = *name;
   } else {
-    const node::object* members = value.if_object();
+    const json::object* members = value.if_object();
     if (members == nullptr) return detail::corrupt("must be an object with a name");
     ZARRPOINT_TRY(given, detail::required(value, "name"));
     if (given->if_string() == nullptr) return detail::corrupt("name must be a string");
     out.name = *given->if_string();
     ZARRPOINT_CHECK(only_members(*members, {"name", "configuration", "must_understand", also})
                         .at(in_quotes(out.name)));
-    if (const node* configuration = value.find("configuration")) {
+    if (const json* configuration = value.find("configuration")) {
       if (configuration->if_object() == nullptr)
         return detail::corrupt(detail::in_quotes(out.name) + ": configuration must be an object");
       out.configuration = configuration;
     }
-    if (const node* understand = value.find("must_understand")) {
+    if (const json* understand = value.find("must_understand")) {
       if (understand->if_bool() == nullptr)
         return detail::corrupt(detail::in_quotes(out.name) + ": must_understand must be a boolean");
       out.must_understand = *understand->if_bool();
@@ -374,7 +374,7 @@ ZARRPOINT_INLINE result<named_node> find_named(const node& value, std::string_vi
   return out;
 }
 
-ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
+ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const json& value) {
   ZARRPOINT_TRY(found, find_named(value, "name"));
   codec_spec out;
   out.name = std::move(found.name);
@@ -383,34 +383,34 @@ ZARRPOINT_INLINE result<codec_spec> parse_codec_spec(const node& value) {
   return out;
 }
 
-ZARRPOINT_INLINE result<std::vector<codec_spec>> parse_codec_specs(const node& value) {
-  const node::array* list = value.if_array();
+ZARRPOINT_INLINE result<std::vector<codec_spec>> parse_codec_specs(const json& value) {
+  const json::array* list = value.if_array();
   if (list == nullptr || list->empty()) return detail::corrupt("must be a list of codecs");
   // Chains have up to 32. More are said to be too many before anything is made of them.
   if (constexpr std::size_t most = 1024; list->size() > most)
     return error{errc::unsupported, std::to_string(list->size()) + " codecs; a chain may have 32"};
   std::vector<codec_spec> out;
   out.reserve(list->size());
-  for (const node& element : *list) {
+  for (const json& element : *list) {
     ZARRPOINT_TRY(spec, parse_codec_spec(element));
     out.push_back(std::move(spec));
   }
   return out;
 }
 
-ZARRPOINT_INLINE result<node> codec_specs_to_node(std::span<const codec_spec> specs) {
+ZARRPOINT_INLINE result<json> codec_specs_to_json(std::span<const codec_spec> specs) {
   if (specs.empty()) return error{errc::invalid_argument, "a list of codecs must not be empty"};
-  node::array out;
+  json::array out;
   for (const codec_spec& spec : specs) {
     if (!spec.must_understand)
       return error{errc::invalid_argument,
                    "codec " + detail::in_quotes(spec.name) +
                        " has must_understand: false, so the array can only be read"};
-    node::object members{{"name", spec.name}};
+    json::object members{{"name", spec.name}};
     if (!spec.configuration.is_null()) members.push_back({"configuration", spec.configuration});
     out.emplace_back(std::move(members));
   }
-  return node(std::move(out));
+  return json(std::move(out));
 }
 
 /// The levels that a codec has, by either of its names.
@@ -432,7 +432,7 @@ struct level_range {
 
   /// The level of `spec`, if it has one that is outside.
   std::optional<std::int64_t> outside(const codec_spec& spec) const {
-    const node* const given = spec.configuration.find("level");
+    const json* const given = spec.configuration.find("level");
     const std::optional<std::int64_t> level = given ? given->to_int64() : std::nullopt;
     return level && (*level < low || *level > high) ? level : std::nullopt;
   }
@@ -442,7 +442,7 @@ ZARRPOINT_INLINE result<void> check_levels(std::span<const codec_spec> specs) {
   for (const codec_spec& spec : specs) {
     if (spec.name == "sharding_indexed") {
       for (const std::string_view list : {"codecs", "index_codecs"}) {
-        const node* const inner = spec.configuration.find(list);
+        const json* const inner = spec.configuration.find(list);
         if (inner == nullptr) continue;
         ZARRPOINT_TRY(parsed, parse_codec_specs(*inner).at(list).at(spec.name));
         ZARRPOINT_CHECK(check_levels(parsed));
@@ -470,7 +470,7 @@ ZARRPOINT_INLINE void mend_levels(std::span<codec_spec> specs) {
   }
 }
 
-ZARRPOINT_INLINE result<named_node> parse_named(const node& value, std::string_view also) {
+ZARRPOINT_INLINE result<named_json> parse_named(const json& value, std::string_view also) {
   if (value.find("must_understand") != nullptr)
     return unsupported("unknown member \"must_understand\"");
   return find_named(value, also);
@@ -524,7 +524,7 @@ ZARRPOINT_INLINE result<void> check_node_path(std::string_view path) {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<node_kind> parse_node_kind_v3(const node& document) {
+ZARRPOINT_INLINE result<node_kind> parse_node_kind_v3(const json& document) {
   ZARRPOINT_CHECK(detail::check_format(document, 3));
   ZARRPOINT_TRY(type, detail::required(document, "node_type"));
   const std::string* name = type->if_string();
@@ -534,16 +534,16 @@ ZARRPOINT_INLINE result<node_kind> parse_node_kind_v3(const node& document) {
 }
 
 /// `{"kind": "inline", "chunk_shapes": [[[3, 2], 4], 5]}`.
-ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
+ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const json& configuration,
                                                      array_metadata& out) {
   ZARRPOINT_TRY(kind, required(configuration, "kind"));
-  if (*kind != node("inline")) return unsupported("a rectilinear grid must be of kind \"inline\"");
+  if (*kind != json("inline")) return unsupported("a rectilinear grid must be of kind \"inline\"");
   ZARRPOINT_TRY(shapes, required(configuration, "chunk_shapes"));
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"kind", "chunk_shapes"}));
-  const node::array* axes = shapes->if_array();
+  const json::array* axes = shapes->if_array();
   if (axes == nullptr || axes->size() > max_rank)
     return corrupt("chunk_shapes must have an entry for each axis");
-  for (const node& axis : *axes) {
+  for (const json& axis : *axes) {
     ZARRPOINT_TRY(edges, parse_axis_edges(axis).at("chunk_shapes"));
     out.chunk_shape.push_back(edges.largest());
     out.edges.push_back(std::move(edges));
@@ -551,7 +551,7 @@ ZARRPOINT_INLINE result<void> parse_rectilinear_grid(const node& configuration,
   return {};
 }
 
-ZARRPOINT_INLINE result<void> parse_chunk_grid(const node& value, array_metadata& out) {
+ZARRPOINT_INLINE result<void> parse_chunk_grid(const json& value, array_metadata& out) {
   ZARRPOINT_TRY(named, parse_named(value));
   if (named.name == "rectilinear") return parse_rectilinear_grid(*named.configuration, out);
   if (named.name != "regular")
@@ -563,32 +563,32 @@ ZARRPOINT_INLINE result<void> parse_chunk_grid(const node& value, array_metadata
   return {};
 }
 
-ZARRPOINT_INLINE node chunk_grid_to_node(const array_metadata& array) {
+ZARRPOINT_INLINE json chunk_grid_to_json(const array_metadata& array) {
   if (array.edges.empty())
-    return node::object{
+    return json::object{
         {"name", "regular"},
-        {"configuration", node::object{{"chunk_shape", extents_to_node(array.chunk_shape)}}}};
-  node::array axes;
-  for (const axis_edges& axis : array.edges) axes.push_back(axis_edges_to_node(axis));
-  return node::object{
+        {"configuration", json::object{{"chunk_shape", extents_to_json(array.chunk_shape)}}}};
+  json::array axes;
+  for (const axis_edges& axis : array.edges) axes.push_back(axis_edges_to_json(axis));
+  return json::object{
       {"name", "rectilinear"},
-      {"configuration", node::object{{"kind", "inline"}, {"chunk_shapes", std::move(axes)}}}};
+      {"configuration", json::object{{"kind", "inline"}, {"chunk_shapes", std::move(axes)}}}};
 }
 
 /// `{"name": "default", "configuration": {"separator": "/"}}`. The configuration may be absent, the
 /// whole be a bare name, and the separator stand beside the name; all of these occur.
-ZARRPOINT_INLINE result<chunk_key_encoding> parse_chunk_key_encoding(const node& value) {
+ZARRPOINT_INLINE result<chunk_key_encoding> parse_chunk_key_encoding(const json& value) {
   ZARRPOINT_TRY(named, parse_named(value, "separator"));
-  const node* separator = value.find("separator");
+  const json* separator = value.find("separator");
   chunk_key_encoding out;
   if (named.name == "v2") {
     out = {chunk_key_encoding::style::v2, '.'};
   } else if (named.name != "default") {
     return unsupported("chunk key encoding " + in_quotes(named.name) + " is not supported");
   }
-  if (const node::object* members = named.configuration->if_object()) {
+  if (const json::object* members = named.configuration->if_object()) {
     ZARRPOINT_CHECK(only_members(*members, {"separator"}));
-    if (const node* configured = named.configuration->find("separator")) {
+    if (const json* configured = named.configuration->find("separator")) {
       if (separator != nullptr) return corrupt("separator is given twice");
       separator = configured;
     }
@@ -603,13 +603,13 @@ ZARRPOINT_INLINE result<chunk_key_encoding> parse_chunk_key_encoding(const node&
 }
 
 ZARRPOINT_INLINE result<std::optional<dimension_names_list>> parse_dimension_names(
-    const node& value) {
+    const json& value) {
   std::optional<dimension_names_list> out;
   if (value.is_null()) return out;
-  const node::array* list = value.if_array();
+  const json::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be a list");
   out.emplace();
-  for (const node& name : *list) {
+  for (const json& name : *list) {
     if (name.is_null()) {
       out->emplace_back();
     } else if (const std::string* text = name.if_string()) {
@@ -622,11 +622,11 @@ ZARRPOINT_INLINE result<std::optional<dimension_names_list>> parse_dimension_nam
 }
 
 /// There are none that we know; those that may be left out are.
-ZARRPOINT_INLINE result<void> check_storage_transformers(const node& value) {
+ZARRPOINT_INLINE result<void> check_storage_transformers(const json& value) {
   if (value.is_null()) return {};
-  const node::array* list = value.if_array();
+  const json::array* list = value.if_array();
   if (list == nullptr) return corrupt("must be a list");
-  for (const node& transformer : *list) {
+  for (const json& transformer : *list) {
     ZARRPOINT_TRY(named, parse_codec_spec(transformer));
     if (named.must_understand) return unsupported(in_quotes(named.name) + " is not supported");
   }
@@ -634,11 +634,11 @@ ZARRPOINT_INLINE result<void> check_storage_transformers(const node& value) {
 }
 
 /// Takes the documents out of `value`: they may be tens of megabytes.
-ZARRPOINT_INLINE result<consolidated_documents> take_consolidated(node& value) {
+ZARRPOINT_INLINE result<consolidated_documents> take_consolidated(json& value) {
   ZARRPOINT_CHECK(required(value, "metadata"));
-  node::object* members = value.find("metadata")->if_object();
+  json::object* members = value.find("metadata")->if_object();
   if (members == nullptr) return corrupt("metadata must be an object");
-  for (const node::member& member : *members) {
+  for (const json::member& member : *members) {
     ZARRPOINT_CHECK(check_safe_path(member.key));
     if (member.value.if_object() == nullptr)
       return corrupt(in_quotes(member.key) + " must be an object");
@@ -648,12 +648,12 @@ ZARRPOINT_INLINE result<consolidated_documents> take_consolidated(node& value) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const node& document) {
+ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const json& document) {
   ZARRPOINT_TRY(kind, detail::parse_node_kind_v3(document));
   if (kind != node_kind::array) return detail::corrupt("is a group, not an array");
   array_metadata out;
-  const node* type = nullptr;
-  const node* fill = nullptr;
+  const json* type = nullptr;
+  const json* fill = nullptr;
   bool has_shape = false;
   bool has_grid = false;
   bool has_keys = false;
@@ -706,35 +706,35 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v3(const node& document) {
   return out;
 }
 
-ZARRPOINT_INLINE result<node> to_v3(const array_metadata& array) {
+ZARRPOINT_INLINE result<json> to_v3(const array_metadata& array) {
   if (auto status = detail::check_array_metadata(array); !status)
     return error{errc::invalid_argument, status.failure().message};
-  ZARRPOINT_TRY(fill, detail::fill_value_to_node(array.fill, array.type, 3).at("fill_value"));
-  ZARRPOINT_TRY(type, detail::data_type_to_node(array.type).at("data_type"));
+  ZARRPOINT_TRY(fill, detail::fill_value_to_json(array.fill, array.type, 3).at("fill_value"));
+  ZARRPOINT_TRY(type, detail::data_type_to_json(array.type).at("data_type"));
   for (const codec_spec& one : array.codecs) {
     if (one.configuration.find("field_endian") != nullptr)
       return detail::unsupported("Zarr v3 cannot hold records whose fields differ in byte order");
   }
-  ZARRPOINT_TRY(codecs, detail::codec_specs_to_node(array.codecs));
+  ZARRPOINT_TRY(codecs, detail::codec_specs_to_json(array.codecs));
   const bool is_v2_key = array.keys.kind == chunk_key_encoding::style::v2;
-  node out(node::object{
+  json out(json::object{
       {"zarr_format", 3},
       {"node_type", "array"},
-      {"shape", detail::extents_to_node(array.shape)},
+      {"shape", detail::extents_to_json(array.shape)},
       {"data_type", std::move(type)},
-      {"chunk_grid", detail::chunk_grid_to_node(array)},
+      {"chunk_grid", detail::chunk_grid_to_json(array)},
       {"chunk_key_encoding",
-       node::object{
+       json::object{
            {"name", is_v2_key ? "v2" : "default"},
-           {"configuration", node::object{{"separator", std::string(1, array.keys.separator)}}}}},
+           {"configuration", json::object{{"separator", std::string(1, array.keys.separator)}}}}},
       {"fill_value", std::move(fill)},
       {"codecs", std::move(codecs)},
   });
   if (const auto* members = array.attributes.if_object(); members != nullptr && !members->empty())
     out.set("attributes", array.attributes);
   if (array.dimension_names) {
-    node::array names;
-    for (const auto& name : *array.dimension_names) names.push_back(name ? node(*name) : node());
+    json::array names;
+    for (const auto& name : *array.dimension_names) names.push_back(name ? json(*name) : json());
     out.set("dimension_names", std::move(names));
   }
   ZARRPOINT_CHECK(detail::check_writable_attributes(array.attributes));
@@ -742,7 +742,7 @@ ZARRPOINT_INLINE result<node> to_v3(const array_metadata& array) {
   return out;
 }
 
-ZARRPOINT_INLINE result<group_metadata> parse_group_v3(node document) {
+ZARRPOINT_INLINE result<group_metadata> parse_group_v3(json document) {
   ZARRPOINT_TRY(kind, detail::parse_node_kind_v3(document));
   if (kind != node_kind::group) return detail::corrupt("is an array, not a group");
   group_metadata out;
@@ -754,8 +754,8 @@ ZARRPOINT_INLINE result<group_metadata> parse_group_v3(node document) {
     } else if (key == "consolidated_metadata") {
       // zarr-python before 3.1.4 and acquire-zarr write null for none.
       if (value.is_null()) continue;
-      const node* form = value.find("kind");
-      if (form != nullptr && *form == node("inline")) {
+      const json* form = value.find("kind");
+      if (form != nullptr && *form == json("inline")) {
         ZARRPOINT_TRY(documents, detail::take_consolidated(value).at(key));
         out.consolidated = std::move(documents);
       } else if (!detail::may_ignore(value)) {
@@ -768,13 +768,13 @@ ZARRPOINT_INLINE result<group_metadata> parse_group_v3(node document) {
   return out;
 }
 
-ZARRPOINT_INLINE result<node> to_v3(const group_metadata& group) {
+ZARRPOINT_INLINE result<json> to_v3(const group_metadata& group) {
   return to_v3(group_metadata(group));
 }
 
-ZARRPOINT_INLINE result<node> to_v3(group_metadata&& group) {
+ZARRPOINT_INLINE result<json> to_v3(group_metadata&& group) {
   ZARRPOINT_CHECK(detail::check_writable_attributes(group.attributes));
-  node out(node::object{{"zarr_format", 3}, {"node_type", "group"}});
+  json out(json::object{{"zarr_format", 3}, {"node_type", "group"}});
   if (const auto* members = group.attributes.if_object(); members != nullptr && !members->empty())
     out.set("attributes", std::move(group.attributes));
   if (group.consolidated) {
@@ -783,7 +783,7 @@ ZARRPOINT_INLINE result<node> to_v3(group_metadata&& group) {
         return error{errc::invalid_argument, status.failure().message};
     }
     // Not as elements of a list in braces, which are copied.
-    node inline_documents(node::object{{"kind", "inline"}, {"must_understand", false}});
+    json inline_documents(json::object{{"kind", "inline"}, {"must_understand", false}});
     inline_documents.set("metadata", *std::move(group.consolidated));
     out.set("consolidated_metadata", std::move(inline_documents));
   }

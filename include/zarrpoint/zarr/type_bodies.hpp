@@ -59,7 +59,7 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_text(const std::string& text,
   return corrupt(in_quotes(text) + " is not a number");
 }
 
-ZARRPOINT_INLINE result<std::uint64_t> parse_float_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<std::uint64_t> parse_float_fill(const json& value, const dtype& type,
                                                         int zarr_format) {
   if (value.is_number()) {
     const double number = *value.to_double();
@@ -77,7 +77,7 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_float_fill(const node& value, const
   return corrupt("must be a number or a string");
 }
 
-ZARRPOINT_INLINE result<node> float_fill_to_node(std::uint64_t bits, const dtype& type,
+ZARRPOINT_INLINE result<json> float_fill_to_json(std::uint64_t bits, const dtype& type,
                                                  int zarr_format) {
   const double value = float_value(type, bits);
   // zarrs reads numbers of these types only with an optional feature; hex digits are read by all.
@@ -86,14 +86,14 @@ ZARRPOINT_INLINE result<node> float_fill_to_node(std::uint64_t bits, const dtype
     std::string text = "0x";
     for (std::size_t i = 2 * type.size(); i-- > 0;)
       text += "0123456789abcdef"[(bits >> (4 * i)) & 15];
-    return node(std::move(text));
+    return json(std::move(text));
   }
   if (std::isnan(value)) {
     if (bits != nan_bits(type)) return unsupported("Zarr v2 cannot hold a NaN with a payload");
-    return node("NaN");
+    return json("NaN");
   }
-  if (std::isinf(value)) return node(value > 0 ? "Infinity" : "-Infinity");
-  return node(value);
+  if (std::isinf(value)) return json(value > 0 ? "Infinity" : "-Infinity");
+  return json(value);
 }
 
 ZARRPOINT_INLINE std::uint64_t load_native(const std::byte* from, std::size_t size) {
@@ -108,7 +108,7 @@ ZARRPOINT_INLINE void store_native(std::byte* to, std::uint64_t bits, std::size_
   std::memcpy(to, reinterpret_cast<const std::byte*>(&bits) + skip, size);
 }
 
-ZARRPOINT_INLINE result<std::uint64_t> parse_integer_fill(const node& value, const dtype& type) {
+ZARRPOINT_INLINE result<std::uint64_t> parse_integer_fill(const json& value, const dtype& type) {
   const auto width = static_cast<unsigned>(type.bits());
   const std::uint64_t all = std::numeric_limits<std::uint64_t>::max() >> (64 - width);
   if (type.is_signed_integer()) {
@@ -123,7 +123,7 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_integer_fill(const node& value, con
   return corrupt("must be an integer that fits " + std::string(to_string(type)));
 }
 
-ZARRPOINT_INLINE result<std::uint64_t> parse_bool_fill(const node& value) {
+ZARRPOINT_INLINE result<std::uint64_t> parse_bool_fill(const json& value) {
   if (const bool* truth = value.if_bool()) return std::uint64_t{*truth ? 1U : 0U};
   // zarr-python has written 0 for false.
   if (const auto number = value.to_int64(); number && (*number == 0 || *number == 1))
@@ -131,17 +131,17 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_bool_fill(const node& value) {
   return corrupt("must be a boolean");
 }
 
-ZARRPOINT_INLINE result<std::uint64_t> parse_time_fill(const node& value) {
-  if (value == node("NaT")) return std::uint64_t{1} << 63;
+ZARRPOINT_INLINE result<std::uint64_t> parse_time_fill(const json& value) {
+  if (value == json("NaT")) return std::uint64_t{1} << 63;
   if (const auto number = integral_int64(value)) return static_cast<std::uint64_t>(*number);
   return corrupt("must be an integer or \"NaT\"");
 }
 
 /// Zarr v2: a number in quotes, as zarr-python 2 wrote it where it was given so, or in a list, as
 /// netCDF-C 4.8.0 wrote it.
-ZARRPOINT_INLINE std::optional<node> wrapped_number(const node& value, int zarr_format) {
+ZARRPOINT_INLINE std::optional<json> wrapped_number(const json& value, int zarr_format) {
   if (zarr_format != 2) return std::nullopt;
-  if (const node::array* const list = value.if_array(); list != nullptr && list->size() == 1)
+  if (const json::array* const list = value.if_array(); list != nullptr && list->size() == 1)
     return list->front();
   const std::string* const text = value.if_string();
   if (text == nullptr) return std::nullopt;
@@ -153,7 +153,7 @@ ZARRPOINT_INLINE std::optional<node> wrapped_number(const node& value, int zarr_
 }
 
 /// One number that is not complex, or a time.
-ZARRPOINT_INLINE result<std::uint64_t> parse_scalar_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<std::uint64_t> parse_scalar_fill(const json& value, const dtype& type,
                                                          int zarr_format) {
   if (const auto number = wrapped_number(value, zarr_format))
     return parse_scalar_fill(*number, type, zarr_format);
@@ -163,23 +163,23 @@ ZARRPOINT_INLINE result<std::uint64_t> parse_scalar_fill(const node& value, cons
   return parse_float_fill(value, type, zarr_format);
 }
 
-ZARRPOINT_INLINE result<node> scalar_fill_to_node(std::uint64_t bits, const dtype& type,
+ZARRPOINT_INLINE result<json> scalar_fill_to_json(std::uint64_t bits, const dtype& type,
                                                   int zarr_format) {
-  if (type.is_floating()) return float_fill_to_node(bits, type, zarr_format);
-  if (type.kind() == dtype_kind::bool_) return node(bits != 0);
-  if (type.is_unsigned_integer()) return node(bits);
+  if (type.is_floating()) return float_fill_to_json(bits, type, zarr_format);
+  if (type.kind() == dtype_kind::bool_) return json(bits != 0);
+  if (type.is_unsigned_integer()) return json(bits);
   const auto unused = static_cast<unsigned>(64 - type.bits());
-  return node(static_cast<std::int64_t>(bits << unused) >> unused);
+  return json(static_cast<std::int64_t>(bits << unused) >> unused);
 }
 
-ZARRPOINT_INLINE result<void> parse_number_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<void> parse_number_fill(const json& value, const dtype& type,
                                                 int zarr_format, std::byte* to) {
   if (!type.is_complex()) {
     ZARRPOINT_TRY(bits, parse_scalar_fill(value, type, zarr_format));
     store_native(to, bits, type.size());
     return {};
   }
-  const node::array* parts = value.if_array();
+  const json::array* parts = value.if_array();
   if (parts == nullptr || parts->size() != 2)
     return corrupt("must be a list: real part, imaginary part");
   const dtype part = type.component();
@@ -190,15 +190,15 @@ ZARRPOINT_INLINE result<void> parse_number_fill(const node& value, const dtype& 
   return {};
 }
 
-ZARRPOINT_INLINE result<node> number_fill_to_node(const std::byte* from, const dtype& type,
+ZARRPOINT_INLINE result<json> number_fill_to_json(const std::byte* from, const dtype& type,
                                                   int zarr_format) {
   if (!type.is_complex())
-    return scalar_fill_to_node(load_native(from, type.size()), type, zarr_format);
+    return scalar_fill_to_json(load_native(from, type.size()), type, zarr_format);
   const dtype part = type.component();
-  ZARRPOINT_TRY(real, float_fill_to_node(load_native(from, part.size()), part, zarr_format));
+  ZARRPOINT_TRY(real, float_fill_to_json(load_native(from, part.size()), part, zarr_format));
   const std::uint64_t bits = load_native(from + part.size(), part.size());
-  ZARRPOINT_TRY(imaginary, float_fill_to_node(bits, part, zarr_format));
-  return node(node::array{std::move(real), std::move(imaginary)});
+  ZARRPOINT_TRY(imaginary, float_fill_to_json(bits, part, zarr_format));
+  return json(json::array{std::move(real), std::move(imaginary)});
 }
 
 }  // namespace detail
@@ -233,7 +233,7 @@ ZARRPOINT_INLINE fill_value fill_value::of_text(std::string text) {
 namespace detail {
 
 /// Bytes as base64, or one integer each. Fewer than `size` are followed by zeros where `short_ok`.
-ZARRPOINT_INLINE result<std::string> parse_bytes_fill(const node& value,
+ZARRPOINT_INLINE result<std::string> parse_bytes_fill(const json& value,
                                                       std::optional<std::size_t> size,
                                                       bool short_ok) {
   std::string out;
@@ -241,8 +241,8 @@ ZARRPOINT_INLINE result<std::string> parse_bytes_fill(const node& value,
     std::optional<std::string> decoded = detail::from_base64(*text);
     if (!decoded) return corrupt(in_quotes(*text) + " is not base64");
     out = *std::move(decoded);
-  } else if (const node::array* list = value.if_array()) {
-    for (const node& one : *list) {
+  } else if (const json::array* list = value.if_array()) {
+    for (const json& one : *list) {
       const auto byte = integral_int64(one);
       if (!byte || *byte < 0 || *byte > 255) return corrupt("must be integers from 0 to 255");
       out += static_cast<char>(static_cast<unsigned char>(*byte));
@@ -257,7 +257,7 @@ ZARRPOINT_INLINE result<std::string> parse_bytes_fill(const node& value,
   return out;
 }
 
-ZARRPOINT_INLINE result<void> parse_utf32_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<void> parse_utf32_fill(const json& value, const dtype& type,
                                                std::byte* to) {
   const std::string* text = value.if_string();
   if (text == nullptr) return corrupt("must be a string");
@@ -273,7 +273,7 @@ ZARRPOINT_INLINE result<void> parse_utf32_fill(const node& value, const dtype& t
   return {};
 }
 
-ZARRPOINT_INLINE result<node> utf32_fill_to_node(bytes_view element) {
+ZARRPOINT_INLINE result<json> utf32_fill_to_json(bytes_view element) {
   std::string text;
   std::size_t size = element.size();
   while (size != 0 && load_native(element.data() + size - 4, 4) == 0) size -= 4;
@@ -283,17 +283,17 @@ ZARRPOINT_INLINE result<node> utf32_fill_to_node(bytes_view element) {
       return error{errc::invalid_argument,
                    "the fill value holds a number that is not a Unicode code point"};
   }
-  return node(std::move(text));
+  return json(std::move(text));
 }
 
-result<void> parse_element_fill(const node& value, const dtype& type, int zarr_format,
+result<void> parse_element_fill(const json& value, const dtype& type, int zarr_format,
                                 std::byte* to);
 
 /// An object with a value for each field; a list of them; or all bytes of the record as base64.
-ZARRPOINT_INLINE result<void> parse_record_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<void> parse_record_fill(const json& value, const dtype& type,
                                                 int zarr_format, std::byte* to) {
   const std::span<const record_field> fields = fields_of(type);
-  const node::array* list = value.if_array();
+  const json::array* list = value.if_array();
   if (value.if_object() == nullptr && (list == nullptr || list->size() != fields.size())) {
     ZARRPOINT_TRY(bytes, parse_bytes_fill(value, type.size(), false));
     std::memcpy(to, bytes.data(), bytes.size());
@@ -307,7 +307,7 @@ ZARRPOINT_INLINE result<void> parse_record_fill(const node& value, const dtype& 
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const record_field& one = fields[i];
-    const node* given = list != nullptr ? &(*list)[i] : value.find(one.name);
+    const json* given = list != nullptr ? &(*list)[i] : value.find(one.name);
     if (given == nullptr) return corrupt("has no value for field " + in_quotes(one.name));
     if (one.shape.rank() != 0) return unsupported("field " + in_quotes(one.name) + " is an array");
     ZARRPOINT_CHECK(
@@ -319,16 +319,16 @@ ZARRPOINT_INLINE result<void> parse_record_fill(const node& value, const dtype& 
 }
 
 /// Writes an element of fixed size to `to`, which is zero.
-ZARRPOINT_INLINE result<void> parse_element_fill(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<void> parse_element_fill(const json& value, const dtype& type,
                                                  int zarr_format, std::byte* to) {
   switch (type.kind()) {
     case dtype_kind::record: return parse_record_fill(value, type, zarr_format, to);
     case dtype_kind::fixed_length_utf32:
-      if (value == node(0)) return {};
+      if (value == json(0)) return {};
       return parse_utf32_fill(value, type, to);
     case dtype_kind::raw:
     case dtype_kind::null_terminated_bytes: {
-      if (value == node(0)) return {};  // numpy's zero, written by zarr-python 2
+      if (value == json(0)) return {};  // numpy's zero, written by zarr-python 2
       const bool short_ok = type.kind() == dtype_kind::null_terminated_bytes;
       result<std::string> bytes = parse_bytes_fill(value, type.size(), short_ok);
       // netCDF-C writes the bytes themselves, such as "\u0000".
@@ -343,27 +343,27 @@ ZARRPOINT_INLINE result<void> parse_element_fill(const node& value, const dtype&
   }
 }
 
-ZARRPOINT_INLINE result<node> element_fill_to_node(bytes_view element, const dtype& type,
+ZARRPOINT_INLINE result<json> element_fill_to_json(bytes_view element, const dtype& type,
                                                    int zarr_format) {
   switch (type.kind()) {
     case dtype_kind::record: {
-      if (zarr_format == 2) return node(detail::to_base64(element));
-      node::object out;
+      if (zarr_format == 2) return json(detail::to_base64(element));
+      json::object out;
       for (const record_field& one : fields_of(type)) {
-        ZARRPOINT_TRY(value, element_fill_to_node(element.subspan(one.offset, one.type.size()),
+        ZARRPOINT_TRY(value, element_fill_to_json(element.subspan(one.offset, one.type.size()),
                                                   one.type, zarr_format));
         out.push_back({one.name, std::move(value)});
       }
-      return node(std::move(out));
+      return json(std::move(out));
     }
-    case dtype_kind::fixed_length_utf32: return utf32_fill_to_node(element);
+    case dtype_kind::fixed_length_utf32: return utf32_fill_to_json(element);
     case dtype_kind::raw:
-    case dtype_kind::null_terminated_bytes: return node(detail::to_base64(element));
-    default: return number_fill_to_node(element.data(), type, zarr_format);
+    case dtype_kind::null_terminated_bytes: return json(detail::to_base64(element));
+    default: return number_fill_to_json(element.data(), type, zarr_format);
   }
 }
 
-ZARRPOINT_INLINE result<fill_value> parse_fill_value(const node& value, const dtype& type,
+ZARRPOINT_INLINE result<fill_value> parse_fill_value(const json& value, const dtype& type,
                                                      int zarr_format) {
   ZARRPOINT_ASSERT(type.valid());
   if (value.is_null() && zarr_format == 2) return fill_value::undefined(type);
@@ -383,17 +383,17 @@ ZARRPOINT_INLINE result<fill_value> parse_fill_value(const node& value, const dt
   return fill_value::of_bytes(as_bytes(std::string_view(element)));
 }
 
-ZARRPOINT_INLINE result<node> fill_value_to_node(const fill_value& fill, const dtype& type,
+ZARRPOINT_INLINE result<json> fill_value_to_json(const fill_value& fill, const dtype& type,
                                                  int zarr_format) {
-  if (fill.is_null() && zarr_format == 2) return node();
+  if (fill.is_null() && zarr_format == 2) return json();
   if (fill.bytes().size() != type.size() && !(fill.is_null() && fill.bytes().empty()))
     return error{errc::invalid_argument,
                  "fill value is not of type " + std::string(to_string(type))};
-  if (type.kind() == dtype_kind::string) return node(fill.text());
+  if (type.kind() == dtype_kind::string) return json(fill.text());
   if (type.kind() == dtype_kind::bytes)
-    return node(detail::to_base64(as_bytes(std::string_view(fill.text()))));
+    return json(detail::to_base64(as_bytes(std::string_view(fill.text()))));
   const fill_value zero = fill_value::zero(type);
-  return detail::element_fill_to_node((fill.bytes().empty() ? zero : fill).bytes(), type,
+  return detail::element_fill_to_json((fill.bytes().empty() ? zero : fill).bytes(), type,
                                       zarr_format);
 }
 
@@ -406,7 +406,7 @@ ZARRPOINT_INLINE result<dtype> checked_element(dtype type) {
 }
 
 /// `{"length_bytes": n}`, a multiple of `unit`.
-ZARRPOINT_INLINE result<std::size_t> parse_length_bytes(const node& configuration,
+ZARRPOINT_INLINE result<std::size_t> parse_length_bytes(const json& configuration,
                                                         std::int64_t unit) {
   ZARRPOINT_TRY(member, required(configuration, "length_bytes"));
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"length_bytes"}));
@@ -417,14 +417,14 @@ ZARRPOINT_INLINE result<std::size_t> parse_length_bytes(const node& configuratio
 }
 
 /// `{"unit": "us", "scale_factor": 10}`.
-ZARRPOINT_INLINE result<dtype> parse_time_type(const node& configuration, dtype_kind kind) {
+ZARRPOINT_INLINE result<dtype> parse_time_type(const json& configuration, dtype_kind kind) {
   ZARRPOINT_TRY(unit_member, required(configuration, "unit"));
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"unit", "scale_factor"}));
   const std::string* name = unit_member->if_string();
   const auto unit = name == nullptr ? std::nullopt : parse_time_unit(*name);
   if (!unit) return corrupt("unit must be one of NumPy's units of time");
   std::int64_t scale = 1;
-  if (const node* factor = configuration.find("scale_factor")) {
+  if (const json* factor = configuration.find("scale_factor")) {
     const auto value = integral_int64(*factor);
     if (!value || *value < 1 || *value > INT32_MAX)
       return corrupt("scale_factor must be an integer from 1 to 2^31 - 1");
@@ -435,27 +435,27 @@ ZARRPOINT_INLINE result<dtype> parse_time_type(const node& configuration, dtype_
                                         : dtype::timedelta(*unit, units);
 }
 
-result<dtype> parse_data_type(const node& value, std::size_t levels);
+result<dtype> parse_data_type(const json& value, std::size_t levels);
 
 /// `{"fields": [{"name": "x", "data_type": "int32"}, ...]}`, or pairs of name and type as
 /// zarr-python 3.1 wrote them.
-ZARRPOINT_INLINE result<dtype> parse_struct_type(const node& configuration, std::size_t levels) {
+ZARRPOINT_INLINE result<dtype> parse_struct_type(const json& configuration, std::size_t levels) {
   ZARRPOINT_TRY(member, required(configuration, "fields"));
   ZARRPOINT_CHECK(only_members(*configuration.if_object(), {"fields"}));
-  const node::array* list = member->if_array();
+  const json::array* list = member->if_array();
   if (list == nullptr) return corrupt("fields must be a list");
   if (list->size() > max_record_fields)
     return corrupt("a record of " + std::to_string(list->size()) +
                    " fields is more than the limit of " + std::to_string(max_record_fields));
   std::vector<record_field> fields;
   fields.reserve(list->size());
-  for (const node& element : *list) {
-    const node* name = nullptr;
-    const node* type = nullptr;
-    if (const node::array* pair = element.if_array(); pair != nullptr && pair->size() == 2) {
+  for (const json& element : *list) {
+    const json* name = nullptr;
+    const json* type = nullptr;
+    if (const json::array* pair = element.if_array(); pair != nullptr && pair->size() == 2) {
       name = &(*pair)[0];
       type = &(*pair)[1];
-    } else if (const node::object* members = element.if_object()) {
+    } else if (const json::object* members = element.if_object()) {
       ZARRPOINT_CHECK(only_members(*members, {"name", "data_type"}));
       name = element.find("name");
       type = element.find("data_type");
@@ -483,11 +483,11 @@ ZARRPOINT_INLINE std::optional<std::size_t> raw_bits(std::string_view name) {
   return bits / 8;
 }
 
-ZARRPOINT_INLINE result<dtype> parse_data_type(const node& value, std::size_t levels) {
+ZARRPOINT_INLINE result<dtype> parse_data_type(const json& value, std::size_t levels) {
   if (levels == 0) return unsupported("records nested too deeply");
   ZARRPOINT_TRY(named, parse_named(value));
   const std::string_view name = named.name;
-  const node::object* members = named.configuration->if_object();
+  const json::object* members = named.configuration->if_object();
   const auto length_type = [&](std::int64_t unit, auto make) -> result<dtype> {
     ZARRPOINT_TRY(length, parse_length_bytes(*named.configuration, unit));
     return checked_element(make(length / static_cast<std::size_t>(unit))).at(in_quotes(name));
@@ -509,14 +509,14 @@ ZARRPOINT_INLINE result<dtype> parse_data_type(const node& value, std::size_t le
   return unsupported("data type " + in_quotes(name) + " is not supported");
 }
 
-ZARRPOINT_INLINE result<dtype> parse_data_type_v3(const node& value) {
+ZARRPOINT_INLINE result<dtype> parse_data_type_v3(const json& value) {
   return detail::parse_data_type(value, detail::max_record_depth + 1);
 }
 
-ZARRPOINT_INLINE result<node> data_type_to_node(const dtype& type) {
-  const auto with = [&](node::object configuration) {
-    return node(
-        node::object{{"name", to_string(type)}, {"configuration", node(std::move(configuration))}});
+ZARRPOINT_INLINE result<json> data_type_to_json(const dtype& type) {
+  const auto with = [&](json::object configuration) {
+    return json(
+        json::object{{"name", to_string(type)}, {"configuration", json(std::move(configuration))}});
   };
   switch (type.kind()) {
     case dtype_kind::raw:
@@ -528,17 +528,17 @@ ZARRPOINT_INLINE result<node> data_type_to_node(const dtype& type) {
       return with({{"unit", to_string(type.unit())},
                    {"scale_factor", static_cast<std::int64_t>(type.scale())}});
     case dtype_kind::record: {
-      node::array fields;
+      json::array fields;
       for (const record_field& one : fields_of(type)) {
         if (one.shape.rank() != 0)
           return detail::unsupported("field " + detail::in_quotes(one.name) +
                                      " is an array, which records of Zarr v3 cannot hold");
-        ZARRPOINT_TRY(field, data_type_to_node(one.type));
-        fields.push_back(node::object{{"name", one.name}, {"data_type", std::move(field)}});
+        ZARRPOINT_TRY(field, data_type_to_json(one.type));
+        fields.push_back(json::object{{"name", one.name}, {"data_type", std::move(field)}});
       }
       return with({{"fields", std::move(fields)}});
     }
-    default: return node(to_string(type));
+    default: return json(to_string(type));
   }
 }
 

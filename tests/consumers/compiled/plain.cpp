@@ -23,8 +23,8 @@ struct grid {
 struct inverted_codec {
   static constexpr std::string_view name = "consumer.inverted";
   static constexpr bool fixed_size = true;
-  static zp::result<inverted_codec> from_configuration(const zp::node&) { return inverted_codec(); }
-  static zp::node configuration() { return zp::node::object{}; }
+  static zp::result<inverted_codec> from_configuration(const zp::json&) { return inverted_codec(); }
+  static zp::json configuration() { return zp::json::object{}; }
   static std::uint64_t encoded_bound(std::uint64_t decoded) { return decoded; }
   static zp::result<std::size_t> encode(zp::bytes_view from, zp::mutable_bytes to,
                                         zp::codec_workspace&) {

@@ -67,11 +67,11 @@ ZARRPOINT_INLINE bool has_planes(const array& of) {
   const std::vector<codec_spec>& codecs = metadata.codecs;
   if (codecs.size() > 1) return are_shuffled(&codecs[0].name, &codecs[1].name);
   if (codecs.empty() || codecs[0].name != sharding_config::name) return false;
-  const node* const list = codecs[0].configuration.find("codecs");
-  const node::array* const inner = list == nullptr ? nullptr : list->if_array();
+  const json* const list = codecs[0].configuration.find("codecs");
+  const json::array* const inner = list == nullptr ? nullptr : list->if_array();
   if (inner == nullptr || inner->size() < 2) return false;
   const auto name = [&](std::size_t i) {
-    const node* const found = (*inner)[i].find("name");
+    const json* const found = (*inner)[i].find("name");
     return found == nullptr ? nullptr : found->if_string();
   };
   return are_shuffled(name(0), name(1));
@@ -92,8 +92,8 @@ ZARRPOINT_INLINE bool planes_suit(const array& of, const selection& part, std::s
 }
 
 /// How many planes the shuffle of this configuration makes; 1 when they are not known.
-ZARRPOINT_INLINE std::size_t planes_by(const node& configuration, std::size_t element_size) {
-  const node* const told = configuration.find("elementsize");
+ZARRPOINT_INLINE std::size_t planes_by(const json& configuration, std::size_t element_size) {
+  const json* const told = configuration.find("elementsize");
   if (told == nullptr || told->is_null()) return element_size;
   const std::int64_t size = told->to_int64().value_or(1);
   return size < 1 ? 1 : static_cast<std::size_t>(size);
@@ -122,7 +122,7 @@ ZARRPOINT_INLINE std::optional<byte_planes> planes_of(const array& of) {
   byte_planes out{of, grid.inner_shape};
   array_metadata made = metadata;
   made.dimension_names.reset();
-  made.attributes = node();
+  made.attributes = json();
   out.chunk_size = static_cast<std::size_t>(element_count(out.chunk).value_or(0));
   const auto row = static_cast<index_t>(out.chunk_size);
   const dims inside = grid.inner_per_object();
@@ -157,22 +157,22 @@ ZARRPOINT_INLINE std::optional<byte_planes> planes_of(const array& of) {
 
 /// Whether the configuration of a codec `bytes` is that of the byte order that is not this
 /// machine's.
-ZARRPOINT_INLINE bool is_other_order(const node& configuration) {
-  const node* const order = configuration.find("endian");
+ZARRPOINT_INLINE bool is_other_order(const json& configuration) {
+  const json* const order = configuration.find("endian");
   const std::string* const text = order == nullptr ? nullptr : order->if_string();
   return text != nullptr && *text == (native_endian == endian::little ? "big" : "little") &&
          configuration.find("field_endian") == nullptr;
 }
 
 ZARRPOINT_INLINE std::optional<bool> makes_other_order(std::string_view name,
-                                                       const node& configuration) {
+                                                       const json& configuration) {
   if (name == "transpose") return std::nullopt;
   if (name != sharding_config::name) return name == "bytes" && is_other_order(configuration);
-  const node* const codecs = configuration.find("codecs");
+  const json* const codecs = configuration.find("codecs");
   if (codecs == nullptr || codecs->if_array() == nullptr) return false;
-  for (const node& codec : *codecs->if_array()) {
-    const node* const inner = codec.find("name");
-    const node* const members = codec.find("configuration");
+  for (const json& codec : *codecs->if_array()) {
+    const json* const inner = codec.find("name");
+    const json* const members = codec.find("configuration");
     if (inner == nullptr || inner->if_string() == nullptr || members == nullptr) return false;
     if (const auto told = makes_other_order(*inner->if_string(), *members)) return told;
   }

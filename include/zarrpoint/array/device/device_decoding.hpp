@@ -53,7 +53,7 @@ std::optional<byte_planes> planes_of(const array& of);
 
 /// Whether the first codec that minds the order of bytes makes them of the other one; nothing when
 /// that is left to the next codec.
-std::optional<bool> makes_other_order(std::string_view name, const node& configuration);
+std::optional<bool> makes_other_order(std::string_view name, const json& configuration);
 
 /// Declares bytes of the other order than this machine's to be of its own. False when they are not
 /// such bytes, or when a codec before that works on the values of elements.

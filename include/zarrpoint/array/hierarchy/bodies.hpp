@@ -108,32 +108,32 @@ ZARRPOINT_INLINE result<std::optional<std::vector<stored_node>>> consolidated_no
 }
 
 /// The text of a document at `where`.
-ZARRPOINT_INLINE result<std::optional<node>> parse_stored_text(bytes_view text,
+ZARRPOINT_INLINE result<std::optional<json>> parse_stored_text(bytes_view text,
                                                                const std::string& where,
                                                                const limits& limit) {
   json_limits most = document_limits(limit);
   most.keep_twice = where.ends_with(".zattrs");
   ZARRPOINT_TRY(document, parse_json(text, most).at(where));
-  return std::optional<node>(std::move(document));
+  return std::optional<json>(std::move(document));
 }
 
-ZARRPOINT_INLINE result<std::optional<node>> read_document(const any_store& store,
+ZARRPOINT_INLINE result<std::optional<json>> read_document(const any_store& store,
                                                            const store_key& of,
                                                            std::string_view name,
                                                            const limits& limit) {
   ZARRPOINT_TRY(key, of.child(name));
   ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
-  if (!text) return std::optional<node>();
+  if (!text) return std::optional<json>();
   return parse_stored_text(*text, store.describe(key), limit);
 }
 
-ZARRPOINT_INLINE result<std::optional<node>> read_node_document(const any_store& store,
+ZARRPOINT_INLINE result<std::optional<json>> read_node_document(const any_store& store,
                                                                 const store_key& of,
                                                                 std::string_view name,
                                                                 const limits& limit) {
   ZARRPOINT_TRY(key, of.child(name));
   ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
-  if (!text || text->empty()) return std::optional<node>();
+  if (!text || text->empty()) return std::optional<json>();
   return parse_stored_text(*text, store.describe(key), limit);
 }
 
@@ -151,20 +151,20 @@ ZARRPOINT_INLINE result<std::optional<stored_node>> read_stored_node(const any_s
     if (!v2) continue;
     ZARRPOINT_TRY(attributes, read_node_document(store, key, ".zattrs", limit));
     return std::optional(
-        stored_node{{}, kind, 2, *std::move(v2), attributes ? *std::move(attributes) : node()});
+        stored_node{{}, kind, 2, *std::move(v2), attributes ? *std::move(attributes) : json()});
   }
   return std::optional<stored_node>();
 }
 
 ZARRPOINT_INLINE result<void> put_node_document(const any_store& store, const store_key& of,
-                                                std::string_view name, const node& document) {
+                                                std::string_view name, const json& document) {
   ZARRPOINT_TRY(key, of.child(name));
   return store.put(key, as_bytes(dump_json(document, json_style::pretty)));
 }
 
 ZARRPOINT_INLINE result<void> put_v2_attributes(const any_store& store, const store_key& of,
-                                                const node& attributes) {
-  const node::object* members = attributes.if_object();
+                                                const json& attributes) {
+  const json::object* members = attributes.if_object();
   if (members != nullptr && !members->empty())
     return put_node_document(store, of, ".zattrs", attributes);
   ZARRPOINT_TRY(key, of.child(".zattrs"));
@@ -202,7 +202,7 @@ ZARRPOINT_INLINE result<array_metadata> parse_array(const stored_node& of) {
 
 namespace detail {
 
-ZARRPOINT_INLINE result<node> to_v3_document(const stored_node& of) {
+ZARRPOINT_INLINE result<json> to_v3_document(const stored_node& of) {
   if (of.kind == node_kind::group) {
     ZARRPOINT_TRY(group, parse_group(of));
     group.zarr_format = 3;
@@ -235,7 +235,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> migrate_to_v3(const any_store&
       ZARRPOINT_TRY(beneath, detail::walk_nodes(store, key, how.limit));
       for (stored_node& one : beneath) all.push_back(std::move(one));
     }
-    std::vector<node> documents;
+    std::vector<json> documents;
     documents.reserve(all.size());
     for (const stored_node& one : all) {
       const std::string where =

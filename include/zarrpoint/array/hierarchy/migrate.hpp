@@ -18,7 +18,7 @@ namespace detail {
 /// they are, with the key encoding `v2`. A fill value that is null becomes zero, as which every
 /// reader reads it. A level that `zstd` or `gzip` does not have becomes the one that it was taken
 /// for. Errors: `unsupported` for what v3 cannot say, naming it; `corrupt`.
-result<node> to_v3_document(const stored_node& of);
+result<json> to_v3_document(const stored_node& of);
 
 }  // namespace detail
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -24,8 +24,8 @@ struct stored_node {
   std::string path;  ///< relative to where it was looked for; empty for the place itself
   node_kind kind = node_kind::group;
   int zarr_format = 3;
-  node document{};    ///< `zarr.json`, `.zarray` or `.zgroup`
-  node attributes{};  ///< the `.zattrs` of a v2 node; null when there is none
+  json document{};    ///< `zarr.json`, `.zarray` or `.zgroup`
+  json attributes{};  ///< the `.zattrs` of a v2 node; null when there is none
 
   friend bool operator==(const stored_node&, const stored_node&) = default;
 };
@@ -38,11 +38,11 @@ inline constexpr std::array<std::string_view, 5> node_documents{"zarr.json", ".z
 
 /// A JSON document; nothing when there is none, or an empty one: the lock file of a process
 /// synchronizer is an empty `.zarray`.
-result<std::optional<node>> read_node_document(const any_store& store, const store_key& of,
+result<std::optional<json>> read_node_document(const any_store& store, const store_key& of,
                                                std::string_view name, const limits& limit);
 
 /// The same, for which an empty document is not JSON.
-result<std::optional<node>> read_document(const any_store& store, const store_key& of,
+result<std::optional<json>> read_document(const any_store& store, const store_key& of,
                                           std::string_view name, const limits& limit);
 
 /// The node at `key`, of v3 if there are documents of both formats; nothing when there is none.
@@ -51,10 +51,10 @@ result<std::optional<stored_node>> read_stored_node(const any_store& store, cons
 
 /// Writes one document of a node; a reader sees the old one or the new one.
 result<void> put_node_document(const any_store& store, const store_key& of, std::string_view name,
-                               const node& document);
+                               const json& document);
 
 /// Writes `.zattrs`, or takes it away when there are no attributes.
-result<void> put_v2_attributes(const any_store& store, const store_key& of, const node& attributes);
+result<void> put_v2_attributes(const any_store& store, const store_key& of, const json& attributes);
 
 /// Writes the documents of a new group, that which makes it one last.
 result<void> put_group(const any_store& store, const store_key& key, const group_metadata& group);

@@ -151,21 +151,21 @@ ZARRPOINT_INLINE error too_short_for_index(std::uint64_t size, std::uint64_t ind
 }  // namespace detail
 
 ZARRPOINT_INLINE std::vector<codec_spec> sharding_config::default_index_codecs() {
-  return {{"bytes", node::object{{"endian", "little"}}}, {"crc32c"}};
+  return {{"bytes", json::object{{"endian", "little"}}}, {"crc32c"}};
 }
 
 namespace detail {
 
 /// Whether shards lie within each other deeper than `levels`. What is made of each level holds a
 /// copy of all below it, which must not make a short document take long.
-ZARRPOINT_INLINE bool is_deeper(const node& configuration, std::size_t levels) {
-  const node* const codecs = configuration.find("codecs");
-  const node::array* const list = codecs != nullptr ? codecs->if_array() : nullptr;
+ZARRPOINT_INLINE bool is_deeper(const json& configuration, std::size_t levels) {
+  const json* const codecs = configuration.find("codecs");
+  const json::array* const list = codecs != nullptr ? codecs->if_array() : nullptr;
   if (list == nullptr) return false;
-  for (const node& one : *list) {
-    const node* const name = one.find("name");
-    if (name == nullptr || *name != node(sharding_config::name)) continue;
-    const node* const inner = one.find("configuration");
+  for (const json& one : *list) {
+    const json* const name = one.find("name");
+    if (name == nullptr || *name != json(sharding_config::name)) continue;
+    const json* const inner = one.find("configuration");
     if (levels == 1 || (inner != nullptr && is_deeper(*inner, levels - 1))) return true;
   }
   return false;
@@ -174,8 +174,8 @@ ZARRPOINT_INLINE bool is_deeper(const node& configuration, std::size_t levels) {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
-    const node& configuration) {
-  const node::object* members = configuration.if_object();
+    const json& configuration) {
+  const json::object* members = configuration.if_object();
   if (members == nullptr) return error{errc::corrupt, "sharding_indexed: configuration is missing"};
   if (detail::is_deeper(configuration, most_levels))
     return error{errc::unsupported, "sharding_indexed: shards are nested deeper than " +
@@ -183,10 +183,10 @@ ZARRPOINT_INLINE result<sharding_config> sharding_config::from_configuration(
   return parse(configuration, *members).at(name);
 }
 
-ZARRPOINT_INLINE result<node> sharding_config::configuration() const {
-  ZARRPOINT_TRY(inner, detail::codec_specs_to_node(codecs));
-  ZARRPOINT_TRY(index, detail::codec_specs_to_node(index_codecs));
-  return node(node::object{{"chunk_shape", detail::extents_to_node(chunk_shape)},
+ZARRPOINT_INLINE result<json> sharding_config::configuration() const {
+  ZARRPOINT_TRY(inner, detail::codec_specs_to_json(codecs));
+  ZARRPOINT_TRY(index, detail::codec_specs_to_json(index_codecs));
+  return json(json::object{{"chunk_shape", detail::extents_to_json(chunk_shape)},
                            {"codecs", std::move(inner)},
                            {"index_codecs", std::move(index)},
                            {"index_location", location == index_location::end ? "end" : "start"}});
@@ -197,21 +197,21 @@ ZARRPOINT_INLINE result<codec_spec> sharding_config::to_spec() const {
   return codec_spec{std::string(name), std::move(members), true};
 }
 
-ZARRPOINT_INLINE result<sharding_config> sharding_config::parse(const node& configuration,
-                                                                const node::object& members) {
+ZARRPOINT_INLINE result<sharding_config> sharding_config::parse(const json& configuration,
+                                                                const json::object& members) {
   ZARRPOINT_CHECK(
       detail::only_members(members, {"chunk_shape", "codecs", "index_codecs", "index_location"}));
   sharding_config out;
-  ZARRPOINT_TRY(shape_node, detail::required(configuration, "chunk_shape"));
-  ZARRPOINT_TRY(shape, detail::parse_extents(*shape_node).at("chunk_shape"));
+  ZARRPOINT_TRY(shape_json, detail::required(configuration, "chunk_shape"));
+  ZARRPOINT_TRY(shape, detail::parse_extents(*shape_json).at("chunk_shape"));
   out.chunk_shape = shape;
-  ZARRPOINT_TRY(codecs_node, detail::required(configuration, "codecs"));
-  ZARRPOINT_TRY(inner, detail::parse_codec_specs(*codecs_node).at("codecs"));
+  ZARRPOINT_TRY(codecs_json, detail::required(configuration, "codecs"));
+  ZARRPOINT_TRY(inner, detail::parse_codec_specs(*codecs_json).at("codecs"));
   out.codecs = std::move(inner);
   ZARRPOINT_TRY(index_node, detail::required(configuration, "index_codecs"));
   ZARRPOINT_TRY(index, detail::parse_codec_specs(*index_node).at("index_codecs"));
   out.index_codecs = std::move(index);
-  if (const node* at = configuration.find("index_location")) {
+  if (const json* at = configuration.find("index_location")) {
     const std::string* text = at->if_string();
     if (text == nullptr || (*text != "start" && *text != "end"))
       return error{errc::corrupt, "index_location must be \"start\" or \"end\""};
@@ -224,7 +224,7 @@ namespace detail {
 
 // ------------------------------------------------------------------------------ sharding_codec.hpp
 
-ZARRPOINT_INLINE result<sharding_codec> sharding_codec::from_configuration(const node&) {
+ZARRPOINT_INLINE result<sharding_codec> sharding_codec::from_configuration(const json&) {
   return error{errc::unsupported, "sharding_indexed is not allowed at this place"};
 }
 
@@ -286,7 +286,7 @@ ZARRPOINT_INLINE std::uint64_t shard_bound(const shard_parts& parts, std::uint64
   return bound;
 }
 
-ZARRPOINT_INLINE result<sharding_codec> array_codecs::make_sharding(const node& configuration,
+ZARRPOINT_INLINE result<sharding_codec> array_codecs::make_sharding(const json& configuration,
                                                                     const tensor_spec& decoded,
                                                                     bytes_view fill) const {
   ZARRPOINT_TRY(config, sharding_config::from_configuration(configuration));

@@ -7,7 +7,7 @@
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/workspace.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 
 #include <string_view>
 #include <vector>
@@ -34,10 +34,10 @@ struct sharding_config {
   static std::vector<codec_spec> default_index_codecs();
 
   /// Errors: `corrupt`, `unsupported`, naming the member.
-  static result<sharding_config> from_configuration(const node& configuration);
+  static result<sharding_config> from_configuration(const json& configuration);
 
   /// Errors: `invalid_argument` for an empty list of codecs.
-  result<node> configuration() const;
+  result<json> configuration() const;
 
   /// As an entry of `array_metadata::codecs`.
   result<codec_spec> to_spec() const;
@@ -45,7 +45,7 @@ struct sharding_config {
   friend bool operator==(const sharding_config&, const sharding_config&) = default;
 
  private:
-  static result<sharding_config> parse(const node& configuration, const node::object& members);
+  static result<sharding_config> parse(const json& configuration, const json::object& members);
 };
 
 /// How the inner chunks of one shard are stored: what an array with shards, and a shard within a

@@ -19,8 +19,8 @@ class sharding_codec {
   static constexpr bool fixed_size = false;
 
   /// It cannot be made without the shape of the shard: see `array_codecs`.
-  static result<sharding_codec> from_configuration(const node&);
-  node configuration() const { return written_; }
+  static result<sharding_codec> from_configuration(const json&);
+  json configuration() const { return written_; }
 
   std::uint64_t encoded_bound(const tensor_spec&) const { return bound_; }
   result<std::uint64_t> encoded_size(const host_view& from) const;
@@ -55,7 +55,7 @@ class sharding_codec {
   std::uint64_t inner_count_ = 0;
   std::uint64_t bound_ = UINT64_MAX;
   std::vector<std::byte> fill_;
-  node written_;
+  json written_;
   std::shared_ptr<const shard_parts> parts_;
 };
 
@@ -74,7 +74,7 @@ class array_codecs final : public codec_source {
                                  std::uint64_t inner_count, bytes_view fill) const;
 
  private:
-  result<sharding_codec> make_sharding(const node& configuration, const tensor_spec& decoded,
+  result<sharding_codec> make_sharding(const json& configuration, const tensor_spec& decoded,
                                        bytes_view fill) const;
 
   codec_table known_;

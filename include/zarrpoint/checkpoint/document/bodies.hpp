@@ -35,7 +35,7 @@ ZARRPOINT_INLINE void append_hex(std::string& text, std::uint32_t value) {
   text.append(digits, sizeof digits);
 }
 
-ZARRPOINT_INLINE std::string commit_seal(const node& unsealed) {
+ZARRPOINT_INLINE std::string commit_seal(const json& unsealed) {
   return text_seal(dump_json(unsealed, json_style::compact));
 }
 
@@ -49,28 +49,28 @@ ZARRPOINT_INLINE error bad_commit(std::string_view what) {
   return {errc::corrupt, "commit document: " + std::string(what)};
 }
 
-ZARRPOINT_INLINE const node* find_sorted(const node::object& members, std::string_view key) {
+ZARRPOINT_INLINE const json* find_sorted(const json::object& members, std::string_view key) {
   const auto at = std::lower_bound(
       members.begin(), members.end(), key,
-      [](const node::member& one, std::string_view wanted) { return one.key < wanted; });
+      [](const json::member& one, std::string_view wanted) { return one.key < wanted; });
   return at != members.end() && at->key == key ? &at->value : nullptr;
 }
 
-ZARRPOINT_INLINE void sort_members(node::object& members) {
-  sort_by_text(members, [](const node::member& one) -> std::string_view { return one.key; });
+ZARRPOINT_INLINE void sort_members(json::object& members) {
+  sort_by_text(members, [](const json::member& one) -> std::string_view { return one.key; });
 }
 
-ZARRPOINT_INLINE node take_member(node& from, std::string_view key) {
-  node* member = from.find(key);
-  return member != nullptr ? std::exchange(*member, node()) : node();
+ZARRPOINT_INLINE json take_member(json& from, std::string_view key) {
+  json* member = from.find(key);
+  return member != nullptr ? std::exchange(*member, json()) : json();
 }
 
-ZARRPOINT_INLINE result<bool> has_commit_document(const node& attributes) {
-  const node* ours = attributes.find(commit_document::member_name);
+ZARRPOINT_INLINE result<bool> has_commit_document(const json& attributes) {
+  const json* ours = attributes.find(commit_document::member_name);
   if (ours != nullptr && ours->if_object() != nullptr) return true;
-  const node::object* members = attributes.if_object();
+  const json::object* members = attributes.if_object();
   if (members == nullptr) return false;
-  for (const node::member& one : *members) {
+  for (const json::member& one : *members) {
     int found = 0;
     for (const std::string_view key : {"format", "writer", "id", "leaves", "crc32c"})
       if (one.value.find(key) != nullptr) ++found;
@@ -81,8 +81,8 @@ ZARRPOINT_INLINE result<bool> has_commit_document(const node& attributes) {
   return false;
 }
 
-ZARRPOINT_INLINE result<std::string> take_string(node& from, std::string_view key) {
-  node* value = from.find(key);
+ZARRPOINT_INLINE result<std::string> take_string(json& from, std::string_view key) {
+  json* value = from.find(key);
   std::string* text = value != nullptr ? value->if_string() : nullptr;
   if (text == nullptr)
     return bad_commit("member \"" + std::string(key) + "\" is missing or is not a string");
@@ -106,9 +106,9 @@ ZARRPOINT_INLINE bool parse_digests(std::string_view hex, object_digest& object)
   return true;
 }
 
-ZARRPOINT_INLINE result<object_digest> parse_object_digest(node::member& from) {
+ZARRPOINT_INLINE result<object_digest> parse_object_digest(json::member& from) {
   object_digest object;
-  const node* size = from.value.find("size");
+  const json* size = from.value.find("size");
   const auto bytes = size != nullptr ? size->to_uint64() : std::nullopt;
   if (!bytes) return bad_commit("object \"" + from.key + "\" has no size");
   object.size = *bytes;
@@ -120,7 +120,7 @@ ZARRPOINT_INLINE result<object_digest> parse_object_digest(node::member& from) {
   return object;
 }
 
-ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(node& from) {
+ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(json& from) {
   leaf_record leaf;
   ZARRPOINT_TRY(name, take_string(from, "name"));
   leaf.name = std::move(name);
@@ -132,21 +132,21 @@ ZARRPOINT_INLINE result<leaf_record> parse_leaf_record(node& from) {
   leaf.attributes = take_member(from, "attributes");
   if (!leaf.attributes.is_null() && leaf.attributes.if_object() == nullptr)
     return bad_commit("the attributes of leaf \"" + leaf.name + "\" are not an object");
-  node* objects = from.find("objects");
+  json* objects = from.find("objects");
   if (objects == nullptr || objects->if_object() == nullptr)
     return bad_commit("leaf \"" + leaf.name + "\" has no list of objects");
-  for (node::member& member : *objects->if_object()) {
+  for (json::member& member : *objects->if_object()) {
     ZARRPOINT_TRY(object, parse_object_digest(member));
     leaf.objects.set(std::move(member.key), std::move(object));
   }
   return leaf;
 }
 
-ZARRPOINT_INLINE result<node::object> parse_group_attributes(node from) {
-  if (from.is_null()) return node::object();
-  node::object* groups = from.if_object();
+ZARRPOINT_INLINE result<json::object> parse_group_attributes(json from) {
+  if (from.is_null()) return json::object();
+  json::object* groups = from.if_object();
   if (groups == nullptr) return bad_commit("member \"group_attributes\" is not an object");
-  for (const node::member& group : *groups) {
+  for (const json::member& group : *groups) {
     if (group.value.if_object() == nullptr)
       return bad_commit("the attributes of group \"" + group.key + "\" are not an object");
   }
@@ -231,9 +231,9 @@ ZARRPOINT_INLINE void append_commit(std::string& out, const commit_document& doc
   out += '}';
 }
 
-ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
+ZARRPOINT_INLINE result<commit_document> parse_commit_document(json from) {
   if (from.if_object() == nullptr) return detail::bad_commit("not an object");
-  const node* format = from.find("format");
+  const json* format = from.find("format");
   const auto number = format != nullptr ? format->to_int64() : std::nullopt;
   if (!number) return detail::bad_commit("member \"format\" is missing or is not an integer");
   if (*number != commit_document::current_format)
@@ -241,29 +241,29 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(node from) {
                                         "; open_delta of <zarrpoint/delta.hpp> "
                                         "reads 2, a delta"};
   ZARRPOINT_TRY(seal, detail::take_string(from, "crc32c"));
-  std::erase_if(*from.if_object(), [](const node::member& m) { return m.key == "crc32c"; });
+  std::erase_if(*from.if_object(), [](const json::member& m) { return m.key == "crc32c"; });
   if (seal != detail::commit_seal(from))
     return detail::bad_commit("its checksum does not match: the file was changed after the commit");
   commit_document document;
   ZARRPOINT_TRY(id, detail::take_string(from, "id"));
   document.id = std::move(id);
-  node* leaves = from.find("leaves");
+  json* leaves = from.find("leaves");
   if (leaves == nullptr || leaves->if_array() == nullptr)
     return detail::bad_commit("the list of leaves is missing");
   document.leaves.reserve(leaves->if_array()->size());
-  for (node& leaf : *leaves->if_array()) {
+  for (json& leaf : *leaves->if_array()) {
     ZARRPOINT_TRY(record, detail::parse_leaf_record(leaf));
     document.leaves.push_back(std::move(record));
   }
   ZARRPOINT_TRY(group_attributes,
                 detail::parse_group_attributes(detail::take_member(from, "group_attributes")));
   document.group_attributes = std::move(group_attributes);
-  node attributes_seal = detail::take_member(from, detail::attributes_seal_name);
+  json attributes_seal = detail::take_member(from, detail::attributes_seal_name);
   if (std::string* text = attributes_seal.if_string()) document.attributes_seal = std::move(*text);
-  node groups = detail::take_member(from, "groups");
+  json groups = detail::take_member(from, "groups");
   if (groups.is_null()) return document;
   if (groups.if_array() == nullptr) return detail::bad_commit("the list of groups is missing");
-  for (node& group : *groups.if_array()) {
+  for (json& group : *groups.if_array()) {
     if (group.if_string() == nullptr) return detail::bad_commit("a group has no name");
     document.groups.push_back(std::move(*group.if_string()));
   }
@@ -359,17 +359,17 @@ ZARRPOINT_INLINE bool commit_reader::read_groups(json_reader& from) {
 
 ZARRPOINT_INLINE bool commit_reader::read_group_attributes(json_reader& from) {
   if (!from.take_text(R"(,"group_attributes":)")) return true;
-  node all;
+  json all;
   if (!read_object(from, all)) return false;
   group_attributes = std::move(*all.if_object());
-  for (const node::member& group : group_attributes) {
+  for (const json::member& group : group_attributes) {
     if (group.value.if_object() == nullptr) return false;
   }
   sort_members(group_attributes);
   return true;
 }
 
-ZARRPOINT_INLINE bool commit_reader::read_object(json_reader& from, node& out) {
+ZARRPOINT_INLINE bool commit_reader::read_object(json_reader& from, json& out) {
   const std::string_view text = from.rest();
   return from.read_value(out) && out.if_object() != nullptr &&
          dump_json(out) == text.substr(0, text.size() - from.rest().size());
@@ -403,7 +403,7 @@ ZARRPOINT_INLINE bool commit_reader::read_document(json_reader& from, detail::st
   }
   const std::string_view text = from.rest();
   const std::size_t before = from.values_left();
-  node content;
+  json content;
   if (!read_object(from, content)) return false;
   const std::string_view own = text.substr(0, text.size() - from.rest().size());
   const bool has_attributes = content.find("attributes") != nullptr;
@@ -497,28 +497,28 @@ class contents_reader {
     return *std::move(bytes);
   }
 
-  result<node> parse(std::string_view path, bytes_view text, commit_reader* commit) const {
+  result<json> parse(std::string_view path, bytes_view text, commit_reader* commit) const {
     json_limits most = document_limits(how_.limit);
     most.keep_twice = path.ends_with(".zattrs");
     return parse_json(text, most, commit).at(store_.describe(key_of(path)));
   }
 
   /// A metadata document, or nothing.
-  result<std::optional<node>> document(std::string_view path, commit_reader* commit = nullptr) {
+  result<std::optional<json>> document(std::string_view path, commit_reader* commit = nullptr) {
     ZARRPOINT_TRY(bytes, text(path));
-    if (bytes.empty()) return std::optional<node>();
+    if (bytes.empty()) return std::optional<json>();
     ZARRPOINT_TRY(parsed, parse(path, bytes, commit));
-    return std::optional<node>(std::move(parsed));
+    return std::optional<json>(std::move(parsed));
   }
 
   /// The `.zattrs` beneath `prefix`; null when there is none.
-  result<node> attributes_of(const std::string& prefix) {
+  result<json> attributes_of(const std::string& prefix) {
     ZARRPOINT_TRY(found, document(prefix + ".zattrs"));
-    return found ? *std::move(found) : node();
+    return found ? *std::move(found) : json();
   }
 
   /// Takes over the commit document, which is one of `attributes` unless `commit` has it.
-  result<void> add_commit(node attributes, commit_reader& commit, int zarr_format) {
+  result<void> add_commit(json attributes, commit_reader& commit, int zarr_format) {
     if (!commit.found()) {
       ZARRPOINT_TRY(parsed,
                     parse_commit_document(take_member(attributes, commit_document::member_name)));
@@ -535,7 +535,7 @@ class contents_reader {
              std::move(leaf.objects), std::move(leaf.attributes)});
       }
     }
-    std::erase_if(*attributes.if_object(), [](const node::member& member) {
+    std::erase_if(*attributes.if_object(), [](const json::member& member) {
       return member.key == commit_document::member_name;
     });
     out_.is_sealed = !commit.attributes_seal.empty();
@@ -544,7 +544,7 @@ class contents_reader {
     out_.id = std::move(commit.id);
     for (const stored_leaf& leaf : commit.leaves) ZARRPOINT_CHECK(check_name(leaf.name));
     for (const std::string& group : commit.groups) ZARRPOINT_CHECK(check_name(group));
-    for (const node::member& group : commit.group_attributes)
+    for (const json::member& group : commit.group_attributes)
       ZARRPOINT_CHECK(check_name(group.key));
     out_.leaves = std::move(commit.leaves);
     out_.groups = std::move(commit.groups);
@@ -560,12 +560,12 @@ class contents_reader {
     return {};
   }
 
-  static result<bool> has_commit(const node& attributes, const commit_reader& commit) {
+  static result<bool> has_commit(const json& attributes, const commit_reader& commit) {
     if (commit.found()) return true;
     return has_commit_document(attributes);
   }
 
-  result<void> read_root_v3(node root, commit_reader& commit) {
+  result<void> read_root_v3(json root, commit_reader& commit) {
     ZARRPOINT_TRY(kind, parse_node_kind_v3(root));
     if (kind == node_kind::array) {
       if (!commit.found()) return add_array({}, std::move(root), 3);
@@ -607,14 +607,14 @@ class contents_reader {
     if (!group) return false;
     out_.zarr_format = 2;
     const auto add = [&]() -> result<bool> {
-      ZARRPOINT_TRY(is_ours, has_commit(attributes ? *attributes : node(), commit));
+      ZARRPOINT_TRY(is_ours, has_commit(attributes ? *attributes : json(), commit));
       if (is_ours) ZARRPOINT_CHECK(add_commit(*std::move(attributes), commit, 2));
       return is_ours;
     };
     ZARRPOINT_TRY(is_ours, add().at(store_.describe(key_of(".zattrs"))));
-    const node* const mark = group->find(commit_document::member_name);
+    const json* const mark = group->find(commit_document::member_name);
     if (is_ours) {
-      if (mark != nullptr && *mark != node(out_.id)) out_.is_changed = true;
+      if (mark != nullptr && *mark != json(out_.id)) out_.is_changed = true;
       return true;
     }
     if (mark != nullptr)
@@ -639,26 +639,26 @@ class contents_reader {
     return true;
   }
 
-  void add_group(std::string path, node attributes) {
-    if (node::object* members = attributes.if_object()) {
+  void add_group(std::string path, json attributes) {
+    if (json::object* members = attributes.if_object()) {
       // That of a checkpoint within this hierarchy.
-      std::erase_if(*members, [](const node::member& one) {
+      std::erase_if(*members, [](const json::member& one) {
         return one.key == commit_document::member_name && one.value.if_object() != nullptr;
       });
-      if (members->empty()) attributes = node();
+      if (members->empty()) attributes = json();
     }
     if (!attributes.is_null()) out_.group_attributes.push_back({path, std::move(attributes)});
     out_.groups.push_back(std::move(path));
   }
 
-  result<void> add_array(std::string_view path, node document, int zarr_format,
-                         node attributes = {}) {
+  result<void> add_array(std::string_view path, json document, int zarr_format,
+                         json attributes = {}) {
     return add_array(path, detail::make_counted<const stored_document>(std::move(document)),
                      zarr_format, std::move(attributes));
   }
 
   result<void> add_array(std::string_view path, std::shared_ptr<const stored_document> document,
-                         int zarr_format, node attributes = {}) {
+                         int zarr_format, json attributes = {}) {
     if (out_.leaves.size() >= max_nodes)
       return error{errc::resource_limit, "more than " + std::to_string(max_nodes) + " arrays"};
     out_.leaves.push_back(
@@ -711,8 +711,8 @@ class contents_reader {
     if (v3) {
       ZARRPOINT_TRY(kind, parse_node_kind_v3(v3->content()).at(in_quotes(path)));
       if (kind == node_kind::group) {
-        const node* const attributes = v3->content().find("attributes");
-        add_group(path, attributes != nullptr ? *attributes : node());
+        const json* const attributes = v3->content().find("attributes");
+        add_group(path, attributes != nullptr ? *attributes : json());
         return true;
       }
       ZARRPOINT_CHECK(add_array(path, std::move(v3), 3));

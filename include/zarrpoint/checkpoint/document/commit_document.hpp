@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/chunk_digests.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace zarrpoint { inline namespace v0 {
 struct leaf_record {
   std::string name;
   std::string typestr;    ///< the handler that wrote it
-  node metadata;          ///< its array document: `zarr.json`, or `.zarray`
+  json metadata;          ///< its array document: `zarr.json`, or `.zarray`
   chunk_digests objects;  ///< every object that holds its data
-  node attributes{};      ///< the `.zattrs` of a v2 array; null when there are none
+  json attributes{};      ///< the `.zattrs` of a v2 array; null when there are none
 
   friend bool operator==(const leaf_record&, const leaf_record&) = default;
 };
@@ -37,7 +37,7 @@ struct commit_document {
   std::string id;  ///< 128 random bits in hex: two saves are never taken for one
   std::vector<leaf_record> leaves;
   std::vector<std::string> groups{};  ///< those that hold no leaf, sorted
-  node::object group_attributes{};    ///< of the groups below the root that have some, sorted
+  json::object group_attributes{};    ///< of the groups below the root that have some, sorted
   /// The checksum of the root's other attributes, as `commit_seal` has it; empty in checkpoints
   /// that were written before there was one.
   std::string attributes_seal{};
@@ -54,11 +54,11 @@ std::string text_seal(std::string_view text);
 
 /// The checksum of a commit document's node, which has no member `crc32c` yet; or of the attributes
 /// beside it, without our member.
-std::string commit_seal(const node& unsealed);
+std::string commit_seal(const json& unsealed);
 
 /// Whether a root's attributes hold a commit document. Errors: `corrupt` where one stands under
 /// another name, as a damaged bit makes it: it would be taken for a hierarchy of others.
-result<bool> has_commit_document(const node& attributes);
+result<bool> has_commit_document(const json& attributes);
 
 /// Appends the text of a document, sealed with its own checksum and with `attributes_seal` in place
 /// of the document's own, if it is not empty. `documents` are the compact text of the metadata of
@@ -67,20 +67,20 @@ void append_commit(std::string& out, const commit_document& document,
                    const std::string& attributes_seal, std::span<const std::string_view> documents);
 
 /// The value of that key among members sorted by their keys; null when there is none.
-const node* find_sorted(const node::object& members, std::string_view key);
+const json* find_sorted(const json::object& members, std::string_view key);
 
 /// Sorts members by their keys.
-void sort_members(node::object& members);
+void sort_members(json::object& members);
 
 /// Takes a member out of an object; null when it has none of that key.
-node take_member(node& from, std::string_view key);
+json take_member(json& from, std::string_view key);
 
 /// The checksums of an object from their digits, eight for each; false for text that is not such.
 bool parse_digests(std::string_view hex, object_digest& object);
 
 /// The document in `from`, which is taken apart: it may be tens of megabytes. Errors: `corrupt`
 /// when a member is missing or the seal is broken, `unsupported` for a format of a later version.
-result<commit_document> parse_commit_document(node from);
+result<commit_document> parse_commit_document(json from);
 
 }  // namespace detail
 

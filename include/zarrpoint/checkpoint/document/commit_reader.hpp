@@ -11,7 +11,7 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Reads a commit document from its text as `save` wrote it: byte by byte, in one pass, without a
-/// node for each of its values. Whatever is not exactly that (a file that was written anew with
+/// `json` for each of its values. Whatever is not exactly that (a file that was written anew with
 /// white space, a broken seal, an error) it leaves to `parse_commit_document`.
 class commit_reader final : public json_member {
  public:
@@ -21,7 +21,7 @@ class commit_reader final : public json_member {
   std::string id;
   std::vector<detail::stored_leaf> leaves;
   std::vector<std::string> groups;
-  node::object group_attributes;  ///< sorted
+  json::object group_attributes;  ///< sorted
   std::string attributes_seal;    ///< empty where there is none
 
  private:
@@ -55,7 +55,7 @@ class commit_reader final : public json_member {
   bool read_group_attributes(json_reader& from);
 
   /// An object as it is sealed.
-  bool read_object(json_reader& from, node& out);
+  bool read_object(json_reader& from, json& out);
 
   /// An object ends where it ends: text that begins with the whole of one holds the same.
   bool read_document(json_reader& from, detail::stored_leaf& leaf);

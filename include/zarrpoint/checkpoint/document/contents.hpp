@@ -5,7 +5,7 @@
 #include <zarrpoint/array/array.hpp>
 #include <zarrpoint/array/base/chunk_digests.hpp>
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -24,11 +24,11 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// they have the same, as most of a model do.
 class stored_document {
  public:
-  explicit stored_document(node content) : content_(std::move(content)) {}
+  explicit stored_document(json content) : content_(std::move(content)) {}
   stored_document(const stored_document&) = delete;
   stored_document& operator=(const stored_document&) = delete;
 
-  const node& content() const noexcept { return content_; }
+  const json& content() const noexcept { return content_; }
 
   /// The array at `key` that has this document. `open(key)` makes the first, whose metadata and
   /// codecs the others share: all must be of one store and context. Thread-safe.
@@ -45,7 +45,7 @@ class stored_document {
   }
 
  private:
-  node content_;
+  json content_;
   mutable std::mutex mutex_;
   mutable std::optional<array> first_;
 };
@@ -60,7 +60,7 @@ struct stored_leaf {
   std::shared_ptr<const stored_document> document;  ///< never null
   int zarr_format = 3;
   chunk_digests objects{};  ///< of ours: every object, with its checksums
-  node attributes{};        ///< the `.zattrs` of a v2 array
+  json attributes{};        ///< the `.zattrs` of a v2 array
 };
 
 /// What is said where `is_changed`, or of other attributes that are not those of the commit.
@@ -71,12 +71,12 @@ inline constexpr std::string_view changed_attributes =
 /// What is in a hierarchy.
 struct checkpoint_contents {
   std::string id;                   ///< of the commit; empty in hierarchies that others wrote
-  node attributes;                  ///< of the root group, without our member
+  json attributes;                  ///< of the root group, without our member
   std::vector<stored_leaf> leaves;  ///< sorted by name
   std::vector<std::string> groups;  ///< those that hold no array, sorted
   /// Of the groups below the root that have some, sorted, without our member. In hierarchies that
   /// others wrote they are not looked into, and may be something else than objects.
-  node::object group_attributes{};
+  json::object group_attributes{};
   /// Ours: the root's attributes, or the mark of its `.zgroup`, are not those that were saved.
   bool is_changed = false;
   int zarr_format = 3;      ///< of the root

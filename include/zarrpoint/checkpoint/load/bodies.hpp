@@ -200,7 +200,7 @@ ZARRPOINT_INLINE const std::string& checkpoint::id() const noexcept { return sta
 
 ZARRPOINT_INLINE std::string checkpoint::format() const { return contents().format(); }
 
-ZARRPOINT_INLINE const node& checkpoint::attributes() const noexcept {
+ZARRPOINT_INLINE const json& checkpoint::attributes() const noexcept {
   return state_->contents.attributes;
 }
 
@@ -219,9 +219,9 @@ ZARRPOINT_INLINE std::vector<std::string> checkpoint::warnings() const {
   return {std::string(detail::changed_attributes)};
 }
 
-ZARRPOINT_INLINE result<node> checkpoint::attributes(std::string_view name) const {
-  return guarded([&]() -> result<node> {
-    const node* found = nullptr;
+ZARRPOINT_INLINE result<json> checkpoint::attributes(std::string_view name) const {
+  return guarded([&]() -> result<json> {
+    const json* found = nullptr;
     if (const detail::stored_leaf* leaf = find(name)) {
       found =
           leaf->zarr_format == 2 ? &leaf->attributes : leaf->document->content().find("attributes");
@@ -232,7 +232,7 @@ ZARRPOINT_INLINE result<node> checkpoint::attributes(std::string_view name) cons
     } else {
       return no_such("leaf or group", "attributes of", name);
     }
-    auto parsed = detail::parse_attributes(found != nullptr ? *found : node());
+    auto parsed = detail::parse_attributes(found != nullptr ? *found : json());
     if (!parsed) return failed("attributes of", name, std::move(parsed).failure());
     return parsed;
   });
@@ -355,7 +355,7 @@ ZARRPOINT_INLINE const std::string& checkpoint::kind_of_leaf(const detail::store
 
 ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& leaf) const {
   const auto parsed = [&]() -> result<array_metadata> {
-    const node& document = leaf.document->content();
+    const json& document = leaf.document->content();
     return leaf.zarr_format == 2 ? parse_array_v2(document, &leaf.attributes)
                                  : parse_array_v3(document);
   };
@@ -364,7 +364,7 @@ ZARRPOINT_INLINE result<array> checkpoint::open_leaf(const detail::stored_leaf& 
     if (!metadata) {
       error why = std::move(metadata).failure();
       // What a file of another format holds says why it is not read.
-      const node* from = leaf.document->content().find("attributes");
+      const json* from = leaf.document->content().find("attributes");
       if (leaf.zarr_format == 2) from = &leaf.attributes;
       from = from == nullptr ? nullptr : from->find("unread");
       if (from != nullptr && from->if_string() != nullptr)

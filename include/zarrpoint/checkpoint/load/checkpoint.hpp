@@ -31,7 +31,7 @@ struct leaf_metadata {
   std::optional<std::uint64_t>
       stored_bytes{};  ///< bytes of all its objects; nothing when others wrote it
   int zarr_format = 3;
-  node attributes{};  ///< an object, or null for none
+  json attributes{};  ///< an object, or null for none
 };
 
 namespace detail {
@@ -67,10 +67,10 @@ class checkpoint {
   /// checkpoint of zarrpoint", "Zarr v2 hierarchy".
   std::string format() const;
   /// The root group's attributes, without our own.
-  const node& attributes() const noexcept;
+  const json& attributes() const noexcept;
   /// The attributes of a leaf, or of a group below the root: an object, or null for none. Reads
   /// nothing. Errors: `not_found`; `corrupt` where others wrote something else than an object.
-  result<node> attributes(std::string_view name) const;
+  result<json> attributes(std::string_view name) const;
   /// Doubts about it that do not keep it from being loaded: attributes of the root that
   /// are not those that were saved. Empty in hierarchies of others, which have no checksum of them.
   std::vector<std::string> warnings() const;

@@ -166,7 +166,7 @@ ZARRPOINT_INLINE std::vector<codec_spec> codecs_for(dtype type, int zarr_format,
                                                     std::vector<codec_spec> chain) {
   for (codec_spec& codec : chain) {
     if (type.is_variable() && codec.name == "bytes")
-      codec = {type.kind() == dtype_kind::string ? "vlen-utf8" : "vlen-bytes", node::object{}};
+      codec = {type.kind() == dtype_kind::string ? "vlen-utf8" : "vlen-bytes", json::object{}};
     if (codec.name == "bytes" && type.scalar_size() > 1 &&
         codec.configuration.find("endian") == nullptr)
       codec.configuration.set("endian", "little");

@@ -34,9 +34,9 @@ ZARRPOINT_INLINE double seconds_since(std::chrono::steady_clock::time_point star
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-ZARRPOINT_INLINE bool holds_commit(const node& document, bool is_attributes) {
-  const node* attributes = is_attributes ? &document : document.find("attributes");
-  const node* member =
+ZARRPOINT_INLINE bool holds_commit(const json& document, bool is_attributes) {
+  const json* attributes = is_attributes ? &document : document.find("attributes");
+  const json* member =
       attributes != nullptr ? attributes->find(commit_document::member_name) : nullptr;
   return member != nullptr && member->if_object() != nullptr;
 }
@@ -44,7 +44,7 @@ ZARRPOINT_INLINE bool holds_commit(const node& document, bool is_attributes) {
 /// What could not be read for want of memory is not taken for the document of another program.
 ZARRPOINT_INLINE result<bool> holds_commit(bytes_view document, bool is_attributes,
                                            const json_limits& limit) {
-  const result<node> parsed = parse_json(document, limit);
+  const result<json> parsed = parse_json(document, limit);
   if (!parsed && parsed.failure().code == errc::resource_limit) return parsed.failure();
   return parsed && holds_commit(*parsed, is_attributes);
 }
@@ -296,12 +296,12 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_to_replace(const any_sto
 // ------------------------------------------------------------------------------ write_metadata.hpp
 
 ZARRPOINT_INLINE result<void> put_document(const any_store& store, const store_key& node_key,
-                                           std::string_view file, const node& document) {
+                                           std::string_view file, const json& document) {
   ZARRPOINT_TRY(key, node_key.child(file));
   return store.put(key, as_bytes(dump_json(document, json_style::pretty)));
 }
 
-ZARRPOINT_INLINE result<node> array_document(const array_metadata& metadata) {
+ZARRPOINT_INLINE result<json> array_document(const array_metadata& metadata) {
   if (metadata.zarr_format != 2) return to_v3(metadata);
   ZARRPOINT_TRY(documents, to_v2(metadata));
   return std::move(documents.document);
@@ -315,18 +315,18 @@ ZARRPOINT_INLINE result<void> put_array_document(const any_store& store, const s
   return put_document(store, key, ".zarray", leaf.metadata);
 }
 
-ZARRPOINT_INLINE result<node> group_document(int zarr_format) {
-  if (zarr_format == 2) return node(node::object{{"zarr_format", 2}});
+ZARRPOINT_INLINE result<json> group_document(int zarr_format) {
+  if (zarr_format == 2) return json(json::object{{"zarr_format", 2}});
   return to_v3(group_metadata{});
 }
 
 ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
                                                   const std::set<std::string>& groups,
-                                                  const node::object& attributes, int zarr_format) {
+                                                  const json::object& attributes, int zarr_format) {
   ZARRPOINT_TRY(bare, group_document(zarr_format));
   for (const std::string& group : groups) {
     ZARRPOINT_TRY(key, store_key::parse(group));
-    const node* own = find_sorted(attributes, group);
+    const json* own = find_sorted(attributes, group);
     if (zarr_format == 2) {
       if (own != nullptr) ZARRPOINT_CHECK(put_document(store, key, ".zattrs", *own));
       ZARRPOINT_CHECK(put_document(store, key, ".zgroup", bare));
@@ -340,14 +340,14 @@ ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
   return {};
 }
 
-ZARRPOINT_INLINE result<node> consolidate_v2(const commit_document& document,
+ZARRPOINT_INLINE result<json> consolidate_v2(const commit_document& document,
                                              const std::set<std::string>& groups,
-                                             const node& attributes) {
+                                             const json& attributes) {
   ZARRPOINT_TRY(group, group_document(2));
   std::vector<v2_node> nodes{{"", node_kind::group, group, attributes}};
   for (const std::string& path : groups) {
-    const node* own = find_sorted(document.group_attributes, path);
-    nodes.push_back({path, node_kind::group, group, own != nullptr ? *own : node()});
+    const json* own = find_sorted(document.group_attributes, path);
+    nodes.push_back({path, node_kind::group, group, own != nullptr ? *own : json()});
   }
   for (const leaf_record& leaf : document.leaves)
     nodes.push_back({leaf.name, node_kind::array, leaf.metadata, leaf.attributes});
@@ -382,10 +382,10 @@ class leaf_texts {
 
 /// Names and attributes read back as what they are.
 ZARRPOINT_INLINE result<void> check_root(const root_document& of) {
-  const node& attributes = of.options.attributes;
+  const json& attributes = of.options.attributes;
   ZARRPOINT_CHECK(check_writable_attributes(attributes));
   ZARRPOINT_CHECK(check_writable(attributes, root_levels - 1));
-  for (const node::member& group : of.commit.group_attributes)
+  for (const json::member& group : of.commit.group_attributes)
     ZARRPOINT_CHECK(check_writable(group.value, root_levels - 4).at(in_quotes(group.key)));
   const auto check = [](std::string_view path) -> result<void> {
     if (!is_utf8(path))
@@ -402,8 +402,8 @@ ZARRPOINT_INLINE result<void> check_root(const root_document& of) {
 /// Appends the caller's attributes with the commit document among them, as the last.
 ZARRPOINT_INLINE void append_root_attributes(std::string& out, const root_document& of,
                                              std::span<const std::string_view> documents) {
-  const node& given = of.options.attributes;
-  const std::string attributes = dump_json(given.is_null() ? node(node::object{}) : given);
+  const json& given = of.options.attributes;
+  const std::string attributes = dump_json(given.is_null() ? json(json::object{}) : given);
   out.append(attributes, 0, attributes.size() - 1);
   if (out.back() != '{') out += ',';
   write_json_string(out, commit_document::member_name);
@@ -433,7 +433,7 @@ ZARRPOINT_INLINE result<void> append_consolidated(std::string& out, const root_d
   std::vector<std::string> with_attributes;
   with_attributes.reserve(of.commit.group_attributes.size());
   for (const std::string& path : of.groups) {
-    const node* own = find_sorted(of.commit.group_attributes, path);
+    const json* own = find_sorted(of.commit.group_attributes, path);
     if (own == nullptr) {
       add(path, bare_text);
       continue;
@@ -577,13 +577,13 @@ ZARRPOINT_INLINE result<void> erase_root_document(const any_store& store) {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> erase_v2_attributes(const any_store& store, std::string_view node) {
-  ZARRPOINT_TRY(key, store_key::parse(node));
+ZARRPOINT_INLINE result<void> erase_v2_attributes(const any_store& store, std::string_view path) {
+  ZARRPOINT_TRY(key, store_key::parse(path));
   ZARRPOINT_TRY(attributes, key.child(".zattrs"));
   return store.erase(attributes).transform([](const auto&) {});
 }
 
-ZARRPOINT_INLINE result<void> check_attributes(const node& attributes) {
+ZARRPOINT_INLINE result<void> check_attributes(const json& attributes) {
   if (attributes.is_null()) return {};
   ZARRPOINT_CHECK(check_writable_attributes(attributes).at("save_options"));
   if (attributes.find(commit_document::member_name) != nullptr)
@@ -592,10 +592,10 @@ ZARRPOINT_INLINE result<void> check_attributes(const node& attributes) {
   return {};
 }
 
-ZARRPOINT_INLINE result<node::object> sorted_attributes_of(const save_options& options) {
+ZARRPOINT_INLINE result<json::object> sorted_attributes_of(const save_options& options) {
   // The commit document has them six levels deep, and 48 is what `check_writable` allows of it.
   constexpr std::size_t levels = 40;
-  node::object out = options.attributes_of;
+  json::object out = options.attributes_of;
   sort_members(out);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string where = "save_options: attributes_of " + in_quotes(out[i].key);
@@ -604,16 +604,16 @@ ZARRPOINT_INLINE result<node::object> sorted_attributes_of(const save_options& o
     if (!out[i].value.is_null() && out[i].value.if_object() == nullptr)
       return error{errc::invalid_argument, where + ": attributes must be an object"};
     ZARRPOINT_CHECK(check_writable(out[i].value, levels).at(where));
-    if (out[i].value == node(node::object{})) out[i].value = node();
+    if (out[i].value == json(json::object{})) out[i].value = json();
   }
   return out;
 }
 
-ZARRPOINT_INLINE result<node::object> attributes_of_groups(
-    const node::object& sorted, const std::set<std::string>& groups,
+ZARRPOINT_INLINE result<json::object> attributes_of_groups(
+    const json::object& sorted, const std::set<std::string>& groups,
     std::span<const std::string_view> leaves) {
-  node::object out;
-  for (const node::member& one : sorted) {
+  json::object out;
+  for (const json::member& one : sorted) {
     const auto refuse = [&](const char* why) {
       return error{errc::invalid_argument,
                    "save_options: attributes_of " + in_quotes(one.key) + ": " + why};
@@ -764,7 +764,7 @@ struct leaves_plan {
   std::vector<planned_leaf> leaves;
   std::set<std::string> groups;
   std::vector<std::string> empty_groups;  ///< those of `groups` that hold no leaf, sorted
-  node::object group_attributes;          ///< sorted
+  json::object group_attributes;          ///< sorted
   std::vector<std::string> warnings;
   std::uint64_t bytes = 0;
 
@@ -809,7 +809,7 @@ class layout_table {
 
   /// Stays until the next call. `attributes`: those of the leaf, or null.
   result<const entry*> get(const layout_rules& rules, const tensor_spec& spec,
-                           const node* attributes) {
+                           const json* attributes) {
     if (attributes == nullptr) {
       for (const entry& one : entries_)
         if (one.rules == rules && one.spec == spec) return &one;
@@ -825,7 +825,7 @@ class layout_table {
   }
 
   /// The same of one that is stored as another array is.
-  result<const entry*> copy(const leaf_layout& of, const tensor_spec& spec, const node* own) {
+  result<const entry*> copy(const leaf_layout& of, const tensor_spec& spec, const json* own) {
     ZARRPOINT_TRY(as, copied_layout(of, spec, zarr_format_));
     if (own != nullptr) as.attributes = *own;
     if (single_.form != nullptr && single_.form->metadata() == as) return &single_;
@@ -893,7 +893,7 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
         ZARRPOINT_CHECK(check_cast(stored.type, *cast));
         stored.type = *cast;
       }
-      const node* const own = find_sorted(attributes, value.name());
+      const json* const own = find_sorted(attributes, value.name());
       if (given != nullptr) return layouts.copy(*given, stored, own);
       return layouts.get(layout_rules_of(value.name(), options), stored, own);
     };
@@ -1095,12 +1095,12 @@ ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_reque
   const auto lost = [&](const std::string& of, const char* cure) {
     return error{errc::unsupported, std::string(format) + " has no place for " + of + "; " + cure};
   };
-  const auto is_some = [](const node& one) {
+  const auto is_some = [](const json& one) {
     return !one.is_null() && (one.if_object() == nullptr || !one.if_object()->empty());
   };
   if (!has.attributes && is_some(asked.attributes))
     return lost("save_options::attributes", "leave them out");
-  for (const node::member& each : asked.attributes_of)
+  for (const json::member& each : asked.attributes_of)
     if (!has.attributes && is_some(each.value))
       return lost("the attributes of " + detail::in_quotes(each.key), "leave them out");
   if (!has.empty_groups && !what.empty_groups.empty())

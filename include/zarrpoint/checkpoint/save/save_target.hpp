@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/array/base/context.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
@@ -17,7 +17,7 @@ double seconds_since(std::chrono::steady_clock::time_point start);
 
 /// Whether a root document holds a commit document of ours, even one that `open` would refuse.
 /// `is_attributes`: it is `.zattrs`, which has nothing but the attributes.
-bool holds_commit(const node& document, bool is_attributes);
+bool holds_commit(const json& document, bool is_attributes);
 
 /// The same of the root of a store.
 result<bool> holds_commit(const any_store& root, const limits& limit);

@@ -21,7 +21,7 @@ class planned_form {
  public:
   /// Its document, in each form that a save writes.
   struct document_texts {
-    node document;
+    json document;
     std::string compact;  ///< as it stands in the root's document
     std::string pretty;   ///< as a file
   };

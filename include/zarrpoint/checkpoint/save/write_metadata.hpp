@@ -20,10 +20,10 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 result<void> put_document(const any_store& store, const store_key& node_key, std::string_view file,
-                          const node& document);
+                          const json& document);
 
 /// The document of an array, as `leaf_record::metadata` and its file hold it.
-result<node> array_document(const array_metadata& metadata);
+result<json> array_document(const array_metadata& metadata);
 
 /// The documents of an array: one, or in v2 its attributes too, if it has some.
 result<void> put_array_document(const any_store& store, const store_key& key,
@@ -31,11 +31,11 @@ result<void> put_array_document(const any_store& store, const store_key& key,
 
 /// The documents of the groups below the root; those in `attributes`, which is sorted, have some.
 result<void> put_group_documents(const any_store& store, const std::set<std::string>& groups,
-                                 const node::object& attributes, int zarr_format);
+                                 const json::object& attributes, int zarr_format);
 
 /// What is consolidated of Zarr v2, where it is a file of its own: every node below the root.
-result<node> consolidate_v2(const commit_document& document, const std::set<std::string>& groups,
-                            const node& attributes);
+result<json> consolidate_v2(const commit_document& document, const std::set<std::string>& groups,
+                            const json& attributes);
 
 /// What the root's document is made of.
 struct root_document {
@@ -65,19 +65,19 @@ bool is_core_array(const array_metadata& metadata);
 result<void> erase_root_document(const any_store& store);
 
 /// Takes away what a v2 node may have of an older checkpoint that is overwritten in place.
-result<void> erase_v2_attributes(const any_store& store, std::string_view node);
+result<void> erase_v2_attributes(const any_store& store, std::string_view path);
 
 /// The attributes that a caller gives must leave our member alone, and be what JSON can say.
-result<void> check_attributes(const node& attributes);
+result<void> check_attributes(const json& attributes);
 
 /// `save_options::attributes_of`, sorted by name; null where there are none. Errors:
 /// `invalid_argument` for what is not an object, is nested too deeply for the commit document, or
 /// has a name twice.
-result<node::object> sorted_attributes_of(const save_options& options);
+result<json::object> sorted_attributes_of(const save_options& options);
 
 /// Those of `sorted` that are a group's; each must be one of `groups` or of `leaves`, which are
 /// names, sorted. Errors: `invalid_argument` naming another, and our member in a group's.
-result<node::object> attributes_of_groups(const node::object& sorted,
+result<json::object> attributes_of_groups(const json::object& sorted,
                                           const std::set<std::string>& groups,
                                           std::span<const std::string_view> leaves);
 

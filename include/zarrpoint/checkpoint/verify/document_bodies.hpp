@@ -31,50 +31,50 @@ ZARRPOINT_INLINE error no_own_document() {
 }
 
 /// With the members of every object sorted: some programs sort those that they consolidate.
-ZARRPOINT_INLINE node sorted_value(node value) {
-  if (node::object* members = value.if_object()) {
-    for (node::member& one : *members) one.value = sorted_value(std::move(one.value));
+ZARRPOINT_INLINE json sorted_value(json value) {
+  if (json::object* members = value.if_object()) {
+    for (json::member& one : *members) one.value = sorted_value(std::move(one.value));
     sort_members(*members);
-  } else if (node::array* items = value.if_array()) {
-    for (node& one : *items) one = sorted_value(std::move(one));
+  } else if (json::array* items = value.if_array()) {
+    for (json& one : *items) one = sorted_value(std::move(one));
   }
   return value;
 }
 
 /// Members of codecs that a program may leave out: encoders' settings, and what has one default.
-inline bool may_be_left_out(const node::member& one) {
+inline bool may_be_left_out(const json::member& one) {
   constexpr std::array<std::string_view, 7> settings{
       "acceleration", "blocksize", "checksum", "clevel", "level", "nthreads", "typesize"};
   if (std::find(settings.begin(), settings.end(), one.key) != settings.end()) return true;
-  if (one.key == "index_location") return one.value == node("end");
-  if (one.key == "endian") return one.value == node("little");
+  if (one.key == "index_location") return one.value == json("end");
+  if (one.key == "endian") return one.value == json("little");
   return one.value.is_null();
 }
 
 /// Whether the configurations of codecs are the same, whatever defaults one of them leaves out. A
 /// program that consolidates writes those that others leave out, as the `index_location` of a
 /// shard.
-inline bool agree(const node& a, const node& b) {
+inline bool agree(const json& a, const json& b) {
   if (a.is_null() != b.is_null())
-    return agree(a.is_null() ? node(node::object{}) : a, b.is_null() ? node(node::object{}) : b);
-  const node::object* const members = a.if_object();
-  const node::object* const others_members = b.if_object();
+    return agree(a.is_null() ? json(json::object{}) : a, b.is_null() ? json(json::object{}) : b);
+  const json::object* const members = a.if_object();
+  const json::object* const others_members = b.if_object();
   if (members != nullptr && others_members != nullptr) {
-    const auto is_default = [](const node::member& one) {
-      return one.key == "configuration" ? agree(one.value, node()) : may_be_left_out(one);
+    const auto is_default = [](const json::member& one) {
+      return one.key == "configuration" ? agree(one.value, json()) : may_be_left_out(one);
     };
     return std::all_of(members->begin(), members->end(),
-                       [&](const node::member& one) {
-                         const node* const other = b.find(one.key);
+                       [&](const json::member& one) {
+                         const json* const other = b.find(one.key);
                          return other != nullptr ? agree(one.value, *other) : is_default(one);
                        }) &&
            std::all_of(others_members->begin(), others_members->end(),
-                       [&](const node::member& one) {
+                       [&](const json::member& one) {
                          return a.find(one.key) != nullptr || is_default(one);
                        });
   }
-  const node::array* const items = a.if_array();
-  const node::array* const others = b.if_array();
+  const json::array* const items = a.if_array();
+  const json::array* const others = b.if_array();
   if (items == nullptr || others == nullptr) return a == b;
   return std::equal(items->begin(), items->end(), others->begin(), others->end(), agree);
 }
@@ -132,8 +132,8 @@ class consolidation_checker {
     return key ? store_.describe(*key) : std::string(name);
   }
 
-  void add(const std::string& node, const std::string& file, std::string text) {
-    out_.findings.push_back({node, file, true, {errc::corrupt, std::move(text)}});
+  void add(const std::string& path, const std::string& file, std::string text) {
+    out_.findings.push_back({path, file, true, {errc::corrupt, std::move(text)}});
   }
 
   void check_group(const std::string& group) {
@@ -192,9 +192,9 @@ class consolidation_checker {
     return at != own_.leaves.end() && at->name == name ? &*at : nullptr;
   }
 
-  static bool same_attributes(const node* a, const node* b) {
-    const node first = known_attributes(a);
-    const node second = known_attributes(b);
+  static bool same_attributes(const json* a, const json* b) {
+    const json first = known_attributes(a);
+    const json second = known_attributes(b);
     return same_text(first, second) || same_text(sorted_value(first), sorted_value(second));
   }
 
@@ -221,11 +221,11 @@ class consolidation_checker {
   }
 
   void check_attributes(const consolidation& in, const stored_node& told) {
-    node said = told.zarr_format == 3 ? known_attributes(told.document.find("attributes"))
+    json said = told.zarr_format == 3 ? known_attributes(told.document.find("attributes"))
                                       : told.attributes;
     // That of a checkpoint within this hierarchy, which `contents` has not either.
-    if (node::object* members = said.if_object())
-      std::erase_if(*members, [](const node::member& one) {
+    if (json::object* members = said.if_object())
+      std::erase_if(*members, [](const json::member& one) {
         return one.key == commit_document::member_name && one.value.if_object() != nullptr;
       });
     if (!same_attributes(&said, find_sorted(own_.group_attributes, told.path)))
@@ -233,7 +233,7 @@ class consolidation_checker {
   }
 
   void check_array(const consolidation& in, const stored_node& told, const stored_leaf& leaf) {
-    const node& own = leaf.document->content();
+    const json& own = leaf.document->content();
     const auto match = [&] {
       if (told.zarr_format != leaf.zarr_format) return document_match::different;
       if (told.zarr_format == 2) return compare_v2(told, leaf);
@@ -258,7 +258,7 @@ class consolidation_checker {
   }
 
   static document_match compare_v2(const stored_node& told, const stored_leaf& leaf) {
-    const node& own = leaf.document->content();
+    const json& own = leaf.document->content();
     if (!same_text(told.document, own) &&
         !same_text(sorted_value(told.document), sorted_value(own)) &&
         !same_but_for_defaults(parse_array_v2(told.document, nullptr),
@@ -308,7 +308,7 @@ ZARRPOINT_INLINE result<consolidation_check> check_consolidated(const any_store&
   // Each node's own document is asked for under the name that was told.
   checkpoint_contents own;
   std::set<std::string> groups(contents.groups.begin(), contents.groups.end());
-  for (const node::member& one : contents.group_attributes) groups.insert(one.key);
+  for (const json::member& one : contents.group_attributes) groups.insert(one.key);
   const auto add = [&](const std::string& name) -> result<void> {
     ZARRPOINT_CHECK(not_stopped(how));
     const auto key = store_key::parse(name);
@@ -325,7 +325,7 @@ ZARRPOINT_INLINE result<consolidation_check> check_consolidated(const any_store&
       return {};
     }
     own.groups.push_back(name);
-    node attributes = found->zarr_format == 2
+    json attributes = found->zarr_format == 2
                           ? std::move(found->attributes)
                           : known_attributes(found->document.find("attributes"));
     if (!attributes.is_null()) own.group_attributes.push_back({name, std::move(attributes)});
@@ -336,19 +336,19 @@ ZARRPOINT_INLINE result<consolidation_check> check_consolidated(const any_store&
   return consolidation_checker(store, own, how).run();
 }
 
-ZARRPOINT_INLINE node known_attributes(const node* attributes) {
-  if (attributes == nullptr || *attributes == node(node::object{})) return {};
+ZARRPOINT_INLINE json known_attributes(const json* attributes) {
+  if (attributes == nullptr || *attributes == json(json::object{})) return {};
   return *attributes;
 }
 
-ZARRPOINT_INLINE bool same_text(const node& a, const node& b) {
+ZARRPOINT_INLINE bool same_text(const json& a, const json& b) {
   return a == b || dump_json(a) == dump_json(b);
 }
 
 /// Without its attributes, sorted by member.
-ZARRPOINT_INLINE node without_attributes(node document) {
-  if (node::object* members = document.if_object()) {
-    std::erase_if(*members, [](const node::member& one) { return one.key == "attributes"; });
+ZARRPOINT_INLINE json without_attributes(json document) {
+  if (json::object* members = document.if_object()) {
+    std::erase_if(*members, [](const json::member& one) { return one.key == "attributes"; });
     sort_members(*members);
   }
   return document;
@@ -356,15 +356,15 @@ ZARRPOINT_INLINE node without_attributes(node document) {
 
 /// The same array of v3, though another program wrote its document anew. Documents of v2 are
 /// compared by their text alone: what is not known there is passed over.
-ZARRPOINT_INLINE bool same_array(const node& a, const node& b) {
+ZARRPOINT_INLINE bool same_array(const json& a, const json& b) {
   const auto first = parse_array_v3(a);
   const auto second = parse_array_v3(b);
   return first && second && *first == *second;
 }
 
-ZARRPOINT_INLINE document_match compare_documents(const node& there, const node& wanted) {
-  const node bare = without_attributes(there);
-  const node bare_wanted = without_attributes(wanted);
+ZARRPOINT_INLINE document_match compare_documents(const json& there, const json& wanted) {
+  const json bare = without_attributes(there);
+  const json bare_wanted = without_attributes(wanted);
   if (!same_text(bare, bare_wanted) && !same_array(bare, bare_wanted))
     return document_match::different;
   const bool same = same_text(known_attributes(there.find("attributes")),
@@ -373,13 +373,13 @@ ZARRPOINT_INLINE document_match compare_documents(const node& there, const node&
 }
 
 /// A consolidation of a group below the root, which is empty, as zarr-python writes it.
-ZARRPOINT_INLINE bool is_empty_consolidation(const node& value) {
+ZARRPOINT_INLINE bool is_empty_consolidation(const json& value) {
   if (value.is_null()) return true;
-  const node::object* members = value.if_object();
-  const node* kind = value.find("kind");
-  const node* metadata = value.find("metadata");
-  return members != nullptr && members->size() == 3 && kind != nullptr && *kind == node("inline") &&
-         may_ignore(value) && metadata != nullptr && *metadata == node(node::object{});
+  const json::object* members = value.if_object();
+  const json* kind = value.find("kind");
+  const json* metadata = value.find("metadata");
+  return members != nullptr && members->size() == 3 && kind != nullptr && *kind == json("inline") &&
+         may_ignore(value) && metadata != nullptr && *metadata == json(json::object{});
 }
 
 class document_checker {
@@ -408,22 +408,22 @@ class document_checker {
     return {};
   }
 
-  void add(const std::string& node, std::string_view name, error what, bool is_fault = true) {
+  void add(const std::string& path, std::string_view name, error what, bool is_fault = true) {
     const auto key =
-        store_key::parse(node.empty() ? std::string(name) : node + '/' + std::string(name));
-    out_.push_back({node, key ? store_.describe(*key) : node, is_fault, std::move(what)});
+        store_key::parse(path.empty() ? std::string(name) : path + '/' + std::string(name));
+    out_.push_back({path, key ? store_.describe(*key) : path, is_fault, std::move(what)});
   }
-  void add(const std::string& node, std::string_view name, document_match match,
+  void add(const std::string& path, std::string_view name, document_match match,
            std::string_view different) {
     if (match == document_match::same) return;
     if (match == document_match::different)
-      return add(node, name, {errc::corrupt, std::string(different)});
-    add(node, name, {errc::corrupt, std::string(changed_attributes)}, false);
+      return add(path, name, {errc::corrupt, std::string(different)});
+    add(path, name, {errc::corrupt, std::string(changed_attributes)}, false);
   }
 
   /// What is there; null, which is told, for what cannot be read.
-  std::optional<node> document(const std::string& of, std::string_view name) {
-    const auto read = [&]() -> result<std::optional<node>> {
+  std::optional<json> document(const std::string& of, std::string_view name) {
+    const auto read = [&]() -> result<std::optional<json>> {
       ZARRPOINT_TRY(key, store_key::parse(of));
       return read_document(store_, key, name, how_.limit);
     };
@@ -431,7 +431,7 @@ class document_checker {
     if (found) return *std::move(found);
     const errc code = found.failure().code;
     add(of, name, std::move(found).failure(), code == errc::corrupt || code == errc::out_of_range);
-    return node();
+    return json();
   }
 
   /// Those that lie above leaves and above groups that hold none.
@@ -452,8 +452,8 @@ class document_checker {
     if (there->is_null()) return;  // said already
     if (const auto parsed = parse_group_v2(*there, nullptr); !parsed)
       return add("", ".zgroup", parsed.failure());
-    const node* const mark = there->find(commit_document::member_name);
-    if (mark != nullptr && *mark != node(contents_.id))
+    const json* const mark = there->find(commit_document::member_name);
+    if (mark != nullptr && *mark != json(contents_.id))
       add("", ".zgroup",
           {errc::corrupt, "it tells of another commit document than that of .zattrs, " +
                               contents_.id +
@@ -466,7 +466,7 @@ class document_checker {
           false);
   }
 
-  void check_attributes(const std::string& of, const node& wanted) {
+  void check_attributes(const std::string& of, const json& wanted) {
     const auto there = document(of, ".zattrs");
     if (there && there->is_null()) return;  // said already
     if (!there && !known_attributes(&wanted).is_null())
@@ -488,9 +488,9 @@ class document_checker {
   }
 
   /// Those of a group, as the commit document has them; null for none.
-  node attributes_of(const std::string& group) const {
-    const node* own = find_sorted(contents_.group_attributes, group);
-    return own != nullptr ? *own : node();
+  json attributes_of(const std::string& group) const {
+    const json* own = find_sorted(contents_.group_attributes, group);
+    return own != nullptr ? *own : json();
   }
 
   void check_group(const std::string& group) {
@@ -500,7 +500,7 @@ class document_checker {
     if (there->is_null()) return;  // said already
     const auto parsed = is_v2_ ? parse_group_v2(*there, nullptr) : parse_group_v3(*there);
     if (!parsed) return add(group, name, parsed.failure());
-    const node wanted = attributes_of(group);
+    const json wanted = attributes_of(group);
     if (is_v2_) return check_attributes(group, wanted);
     if (!same_text(known_attributes(&parsed->attributes), known_attributes(&wanted)))
       add(group, name, document_match::other_attributes, {});
@@ -511,21 +511,21 @@ class document_checker {
     const auto root = document("", file);
     if (!root || root->is_null()) return;
     if (!is_v2_) check_members(*root);
-    const node* all = is_v2_ ? &*root : root->find("consolidated_metadata");
+    const json* all = is_v2_ ? &*root : root->find("consolidated_metadata");
     if (all == nullptr || all->is_null()) return;
-    const node* documents = all->find("metadata");
-    const node* form = all->find(is_v2_ ? "zarr_consolidated_format" : "kind");
+    const json* documents = all->find("metadata");
+    const json* form = all->find(is_v2_ ? "zarr_consolidated_format" : "kind");
     if (documents == nullptr || documents->if_object() == nullptr || form == nullptr ||
-        *form != (is_v2_ ? node(1) : node("inline")) || (!is_v2_ && !may_ignore(*all)))
+        *form != (is_v2_ ? json(1) : json("inline")) || (!is_v2_ && !may_ignore(*all)))
       return add("", file, {errc::corrupt, "the consolidated metadata are damaged"});
-    std::map<std::string_view, const node*> by_path;
+    std::map<std::string_view, const json*> by_path;
     for (const auto& [path, said] : *documents->if_object()) by_path.emplace(path, &said);
     const auto said = [&](const std::string& path) {
       const auto at = by_path.find(path);
       return at == by_path.end() ? nullptr : at->second;
     };
-    const auto compare = [&](const std::string& path, const node* document, const node& wanted,
-                             const node* attributes) {
+    const auto compare = [&](const std::string& path, const json* document, const json& wanted,
+                             const json* attributes) {
       document_match match = document_match::different;
       if (document != nullptr) match = compare_documents(*document, wanted);
       if (match == document_match::same && is_v2_ &&
@@ -546,12 +546,12 @@ class document_checker {
   }
 
   /// The root of v2: zarr-python writes our member there, too.
-  void check_consolidated_root(const node* group, const node* attributes) {
+  void check_consolidated_root(const json* group, const json* attributes) {
     if (group == nullptr || !parse_group_v2(*group, nullptr))
       add("", ".zmetadata", {errc::corrupt, "the consolidated metadata of the root are damaged"});
-    node own = attributes != nullptr ? *attributes : node();
-    if (node::object* members = own.if_object())
-      std::erase_if(*members, [](const node::member& one) {
+    json own = attributes != nullptr ? *attributes : json();
+    if (json::object* members = own.if_object())
+      std::erase_if(*members, [](const json::member& one) {
         return one.key == commit_document::member_name;
       });
     if (!same_text(known_attributes(&own), known_attributes(&contents_.attributes)))
@@ -559,7 +559,7 @@ class document_checker {
   }
 
   /// One that is damaged in its name may be passed over, such as the consolidated metadata.
-  void check_members(const node& root) {
+  void check_members(const json& root) {
     if (root.if_object() == nullptr) return;
     for (const auto& [key, value] : *root.if_object()) {
       if (key != "zarr_format" && key != "node_type" && key != "attributes" &&
@@ -574,14 +574,14 @@ class document_checker {
 
   template <class Said, class Compare>
   void check_consolidated_group(const std::string& group, Said&& said, Compare&& compare) {
-    const node own = attributes_of(group);
-    const node* document = said(is_v2_ ? group + "/.zgroup" : group);
-    node there = document != nullptr ? *document : node();
-    if (node::object* members = there.if_object())
-      std::erase_if(*members, [](const node::member& one) {
+    const json own = attributes_of(group);
+    const json* document = said(is_v2_ ? group + "/.zgroup" : group);
+    json there = document != nullptr ? *document : json();
+    if (json::object* members = there.if_object())
+      std::erase_if(*members, [](const json::member& one) {
         return one.key == "consolidated_metadata" && is_empty_consolidation(one.value);
       });
-    node wanted(node::object{{"zarr_format", is_v2_ ? 2 : 3}});
+    json wanted(json::object{{"zarr_format", is_v2_ ? 2 : 3}});
     if (!is_v2_) wanted.set("node_type", "group");
     if (!is_v2_ && !own.is_null()) wanted.set("attributes", own);
     compare(group, document != nullptr ? &there : nullptr, wanted, &own);

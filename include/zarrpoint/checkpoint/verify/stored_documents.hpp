@@ -5,7 +5,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/document/contents.hpp>
 #include <zarrpoint/core/error.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
@@ -30,14 +30,14 @@ struct document_finding {
 enum class document_match : std::uint8_t { same, other_attributes, different };
 
 /// Attributes as they are compared: an object without members is none, which is null.
-node known_attributes(const node* attributes);
+json known_attributes(const json* attributes);
 
 /// By their text, in which NaN is like NaN.
-bool same_text(const node& a, const node& b);
+bool same_text(const json& a, const json& b);
 
 /// Documents of v3, or those of v2 without their attributes. An object without members is like no
 /// attributes.
-document_match compare_documents(const node& there, const node& wanted);
+document_match compare_documents(const json& there, const json& wanted);
 
 /// Compares each document with the commit document: of arrays, of groups, what is consolidated,
 /// the root's attributes with their checksum. Errors: `cancelled`.

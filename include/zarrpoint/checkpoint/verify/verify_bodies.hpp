@@ -538,13 +538,13 @@ class checkpoint_sealer {
 
  private:
   /// The attributes in the documents of a node; null for none.
-  result<node> attributes_of(const std::string& of) const {
+  result<json> attributes_of(const std::string& of) const {
     ZARRPOINT_TRY(key, store_key::parse(of));
     ZARRPOINT_TRY(found, read_document(store_, key, is_v2_ ? ".zattrs" : "zarr.json", how_.limit));
-    node attributes;
+    json attributes;
     if (found) attributes = is_v2_ ? *std::move(found) : take_member(*found, "attributes");
-    const node::object* members = attributes.if_object();
-    if (attributes.is_null() || (members != nullptr && members->empty())) return node();
+    const json::object* members = attributes.if_object();
+    if (attributes.is_null() || (members != nullptr && members->empty())) return json();
     if (members == nullptr)
       return error{errc::corrupt, store_.describe(key) + ": its attributes are not an object"};
     return attributes;
@@ -554,20 +554,20 @@ class checkpoint_sealer {
     ZARRPOINT_TRY(root, read_document(store_, store_key::root(),
                                       is_v2_ ? ".zmetadata" : "zarr.json", how_.limit));
     if (is_v2_ || !root) return root.has_value();
-    const node* all = root->find("consolidated_metadata");
+    const json* all = root->find("consolidated_metadata");
     return all != nullptr && all->if_object() != nullptr;
   }
 
   result<leaf_record> record_of(stored_leaf& leaf) const {
     ZARRPOINT_TRY(attributes, attributes_of(leaf.name));
     leaf_record out{std::move(leaf.name), std::move(leaf.typestr), leaf.document->content(),
-                    std::move(leaf.objects), node()};
+                    std::move(leaf.objects), json()};
     if (is_v2_) {
       out.attributes = std::move(attributes);
     } else if (!attributes.is_null()) {
       out.metadata.set("attributes", std::move(attributes));
-    } else if (node::object* members = out.metadata.if_object()) {
-      std::erase_if(*members, [](const node::member& one) { return one.key == "attributes"; });
+    } else if (json::object* members = out.metadata.if_object()) {
+      std::erase_if(*members, [](const json::member& one) { return one.key == "attributes"; });
     }
     return out;
   }

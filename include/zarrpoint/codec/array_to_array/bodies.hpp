@@ -118,9 +118,9 @@ ZARRPOINT_INLINE void bitround_codec::round(const mutable_host_view& to,
 
 ZARRPOINT_INLINE void cast_value_codec::fields(configuration_fields& all) {
   all.put("data_type", to_string(type));
-  const node* named = all.find("data_type");
+  const json* named = all.find("data_type");
   // The name alone, or an object that has it.
-  if (const node* const inner = named == nullptr ? nullptr : named->find("name")) named = inner;
+  if (const json* const inner = named == nullptr ? nullptr : named->find("name")) named = inner;
   const std::string* const text = named == nullptr ? nullptr : named->if_string();
   if (text != nullptr) {
     type = parse_dtype(*text).value_or(dtype());
@@ -140,7 +140,7 @@ ZARRPOINT_INLINE void cast_value_codec::fields(configuration_fields& all) {
   rules.beyond = static_cast<beyond>(way + 1);
   if (rules.beyond == beyond::wrap && !type.is_integer())
     all.fail("\"out_of_range\" \"wrap\" needs an integer type");
-  if (const node* const found = all.find("scalar_map")) {
+  if (const json* const found = all.find("scalar_map")) {
     configuration_fields lists(*found);
     lists.find("encode");
     lists.find("decode");
@@ -189,14 +189,14 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> cast_value_codec::encode_fill(
 ZARRPOINT_INLINE result<cast_value_codec::scalar_map> cast_value_codec::read_map(
     std::string_view key, const detail::real_format& from, const detail::real_format& to) const {
   scalar_map out;
-  const node* const found = map.find(key);
+  const json* const found = map.find(key);
   if (found == nullptr) return out;
-  const node::array* const list = found->if_array();
+  const json::array* const list = found->if_array();
   const error wrong{errc::invalid_argument,
                     "\"scalar_map\" does not hold lists of pairs of numbers"};
   if (list == nullptr) return wrong;
-  for (const node& one : *list) {
-    const node::array* const pair = one.if_array();
+  for (const json& one : *list) {
+    const json::array* const pair = one.if_array();
     if (pair == nullptr || pair->size() != 2) return wrong;
     ZARRPOINT_TRY(input, detail::read_real((*pair)[0], from).at("\"scalar_map\""));
     ZARRPOINT_TRY(output, detail::read_real((*pair)[1], to).at("\"scalar_map\""));
@@ -259,20 +259,20 @@ ZARRPOINT_INLINE result<void> charge_copies(const host_view& strings, codec_work
 
 ZARRPOINT_INLINE void reshape_codec::fields(configuration_fields& all) {
   if (!all.reads()) {
-    node::array list;
+    json::array list;
     for (const extent& one : shape) {
-      list.push_back(one.axes ? node(node::array(one.axes->begin(), one.axes->end()))
-                              : node(one.size));
+      list.push_back(one.axes ? json(json::array(one.axes->begin(), one.axes->end()))
+                              : json(one.size));
     }
     return all.put("shape", std::move(list));
   }
-  const node* const found = all.find("shape");
-  const node::array* const list = found == nullptr ? nullptr : found->if_array();
+  const json* const found = all.find("shape");
+  const json::array* const list = found == nullptr ? nullptr : found->if_array();
   if (list == nullptr || list->size() > max_rank)
     return all.fail("\"shape\" is not a list of extents");
   index_t last_axis = -1;
   std::size_t unknown = 0;
-  for (const node& one : *list) {
+  for (const json& one : *list) {
     result<extent> made = read_extent(one, last_axis);
     if (!made) return all.fail(made.failure());
     if (!made->axes && made->size < 0) ++unknown;
@@ -316,7 +316,7 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> reshape_codec::encode_fill(
   return std::vector<std::byte>(fill.begin(), fill.end());
 }
 
-ZARRPOINT_INLINE result<reshape_codec::extent> reshape_codec::read_extent(const node& value,
+ZARRPOINT_INLINE result<reshape_codec::extent> reshape_codec::read_extent(const json& value,
                                                                           index_t& last_axis) {
   const error wrong{errc::invalid_argument,
                     "\"shape\" may hold extents and lists of rising axes only"};
@@ -324,10 +324,10 @@ ZARRPOINT_INLINE result<reshape_codec::extent> reshape_codec::read_extent(const 
     if (*number == -1 || *number > 0) return extent{*number, std::nullopt};
     return wrong;
   }
-  const node::array* const list = value.if_array();
+  const json::array* const list = value.if_array();
   if (list == nullptr) return wrong;
   std::vector<index_t> axes;
-  for (const node& one : *list) {
+  for (const json& one : *list) {
     const auto axis = one.to_int64();
     if (!axis || *axis <= last_axis || *axis >= static_cast<index_t>(max_rank)) return wrong;
     last_axis = *axis;
@@ -415,7 +415,7 @@ ZARRPOINT_INLINE result<void> reshape_codec::copy(const mutable_host_view& to,
 
 ZARRPOINT_INLINE void scale_offset_codec::fields(configuration_fields& all) {
   for (const auto& [key, value] : {std::pair{"offset", &offset}, {"scale", &scale}}) {
-    if (const node* const found = all.find(key)) *value = *found;
+    if (const json* const found = all.find(key)) *value = *found;
     if (*value) all.put(key, **value);
   }
 }

@@ -57,7 +57,7 @@ struct cast_value_codec {
 
   dtype type;
   detail::cast_rules rules;
-  node map;               ///< `scalar_map`, or null
+  json map;               ///< `scalar_map`, or null
   scalar_map encode_map;  ///< these two are known once the type is
   scalar_map decode_map;
 
@@ -110,7 +110,7 @@ struct reshape_codec {
   result<std::vector<std::byte>> encode_fill(bytes_view fill, const tensor_spec&) const;
 
  private:
-  static result<extent> read_extent(const node& value, index_t& last_axis);
+  static result<extent> read_extent(const json& value, index_t& last_axis);
 
   result<dims> reshaped(const dims& from) const;
   /// Whether what stands before the axes of extent `i`, and after them, is as large in both shapes.
@@ -129,8 +129,8 @@ struct reshape_codec {
 struct scale_offset_codec {
   static constexpr std::string_view name = "scale_offset";
 
-  std::optional<node> offset;  ///< as in the metadata: numbers as fill values spell them
-  std::optional<node> scale;
+  std::optional<json> offset;  ///< as in the metadata: numbers as fill values spell them
+  std::optional<json> scale;
   std::uint64_t offset_bits = 0;  ///< these two are known once the type is
   std::uint64_t scale_bits = 0;
 

@@ -17,19 +17,19 @@ namespace zarrpoint { inline namespace v0 {
 ZARRPOINT_INLINE void transpose_codec::fields(configuration_fields& all) {
   if (!all.reads()) {
     if (given != form::permutation) return all.put("order", given == form::c ? "C" : "F");
-    return all.put("order", node::array(order.begin(), order.end()));
+    return all.put("order", json::array(order.begin(), order.end()));
   }
   all.need("order");
-  const node* const found = all.find("order");
+  const json* const found = all.find("order");
   if (found == nullptr) return;
   if (const std::string* const text = found->if_string()) {
     if (*text == "C") given = form::c;
     if (*text == "F") given = form::f;
     if (given != form::permutation) return;
   }
-  const node::array* const axes = found->if_array();
+  const json::array* const axes = found->if_array();
   if (axes == nullptr || axes->size() > max_rank) return all.fail(not_a_permutation());
-  for (const node& axis : *axes) order.push_back(axis.to_int64().value_or(-1));
+  for (const json& axis : *axes) order.push_back(axis.to_int64().value_or(-1));
   if (!is_permutation(order)) all.fail(not_a_permutation());
 }
 

@@ -102,8 +102,8 @@ ZARRPOINT_INLINE void bytes_codec::fields(configuration_fields& all) {
   endian one = order.value_or(native_endian);
   all.choice("endian", one, names, order.has_value());
   if (all.find("endian") != nullptr) order = one;
-  if (const node* const list = all.find("field_endian")) {
-    const node::array* const orders = list->if_array();
+  if (const json* const list = all.find("field_endian")) {
+    const json::array* const orders = list->if_array();
     bool is_known = orders != nullptr;
     for (std::size_t i = 0; is_known && i < orders->size(); ++i) {
       const std::string* const text = (*orders)[i].if_string();
@@ -113,7 +113,7 @@ ZARRPOINT_INLINE void bytes_codec::fields(configuration_fields& all) {
     if (!is_known) all.fail("\"field_endian\" is not a list of \"little\" and \"big\"");
   }
   if (all.reads() || field_orders.empty()) return;
-  node::array orders;
+  json::array orders;
   for (const endian given : field_orders) orders.emplace_back(detail::name_of(given));
   all.put("field_endian", std::move(orders));
 }

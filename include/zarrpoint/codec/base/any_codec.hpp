@@ -26,7 +26,7 @@ struct erased_codec {
   virtual ~erased_codec() = default;
   virtual codec_kind kind() const = 0;
   virtual std::string_view name() const = 0;
-  virtual node configuration() const = 0;
+  virtual json configuration() const = 0;
   virtual result<std::shared_ptr<const erased_codec>> resolve(const tensor_spec& spec) const = 0;
 };
 
@@ -84,7 +84,7 @@ struct codec_model : Base {
 
   codec_kind kind() const final { return kind_of<C>(); }
   std::string_view name() const final { return C::name; }
-  node configuration() const final { return configuration_of(self); }
+  json configuration() const final { return configuration_of(self); }
   result<std::shared_ptr<const erased_codec>> resolve(const tensor_spec& spec) const final;
 
   C self;

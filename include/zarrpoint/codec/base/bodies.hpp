@@ -17,12 +17,12 @@ namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------------- spec.hpp
 
-ZARRPOINT_INLINE configuration_fields::configuration_fields(const node& from) : from_(&from) {
+ZARRPOINT_INLINE configuration_fields::configuration_fields(const json& from) : from_(&from) {
   if (!from.is_null() && from.if_object() == nullptr) fail("configuration is not an object");
 }
 
-ZARRPOINT_INLINE const node* configuration_fields::find(std::string_view key) {
-  const node::object* const members = from_ == nullptr ? nullptr : from_->if_object();
+ZARRPOINT_INLINE const json* configuration_fields::find(std::string_view key) {
+  const json::object* const members = from_ == nullptr ? nullptr : from_->if_object();
   for (std::size_t i = 0; members != nullptr && i < members->size() && i < 64; ++i) {
     if ((*members)[i].key != key) continue;
     seen_ |= std::uint64_t{1} << i;
@@ -31,7 +31,7 @@ ZARRPOINT_INLINE const node* configuration_fields::find(std::string_view key) {
   return nullptr;
 }
 
-ZARRPOINT_INLINE void configuration_fields::put(std::string_view key, node value) {
+ZARRPOINT_INLINE void configuration_fields::put(std::string_view key, json value) {
   if (!reads()) written_.set(std::string(key), std::move(value));
 }
 
@@ -41,7 +41,7 @@ ZARRPOINT_INLINE void configuration_fields::need(std::string_view key) {
 
 ZARRPOINT_INLINE void configuration_fields::boolean(std::string_view key, bool& value) {
   put(key, value);
-  const node* const found = find(key);
+  const json* const found = find(key);
   if (found == nullptr) return;
   if (const bool* const given = found->if_bool()) {
     value = *given;
@@ -52,7 +52,7 @@ ZARRPOINT_INLINE void configuration_fields::boolean(std::string_view key, bool& 
 
 ZARRPOINT_INLINE void configuration_fields::text(std::string_view key, std::string& value) {
   put(key, value);
-  const node* const found = find(key);
+  const json* const found = find(key);
   if (found == nullptr) return;
   if (const std::string* const given = found->if_string()) {
     value = *given;
@@ -63,7 +63,7 @@ ZARRPOINT_INLINE void configuration_fields::text(std::string_view key, std::stri
 
 ZARRPOINT_INLINE void configuration_fields::number(std::string_view key, double& value) {
   put(key, value);
-  const node* const found = find(key);
+  const json* const found = find(key);
   if (found == nullptr) return;
   const std::optional<double> given = found->to_double();
   if (given && *given - *given == 0) {
@@ -76,7 +76,7 @@ ZARRPOINT_INLINE void configuration_fields::number(std::string_view key, double&
 ZARRPOINT_INLINE std::int64_t configuration_fields::whole(std::string_view key, std::int64_t value,
                                                           std::int64_t low, std::int64_t high) {
   put(key, value);
-  const node* const found = find(key);
+  const json* const found = find(key);
   if (found == nullptr) return value;
   std::optional<std::int64_t> given = found->to_int64();
   // Some writers have 3.0 for 3.
@@ -95,7 +95,7 @@ ZARRPOINT_INLINE std::size_t configuration_fields::name_of(std::string_view key,
     if (how.put) put(key, how.names[value]);
     return value;
   }
-  const node* const found = find(key);
+  const json* const found = find(key);
   if (found == nullptr) return value;
   const std::string* const given = found->if_string();
   std::string expected;
@@ -111,7 +111,7 @@ ZARRPOINT_INLINE std::size_t configuration_fields::name_of(std::string_view key,
 ZARRPOINT_INLINE void configuration_fields::wrong(std::string_view key, std::string_view expected) {
   std::string message("\"");
   message.append(key) += "\" is ";
-  const node& found = *find(key);
+  const json& found = *find(key);
   if (const std::string* const text = found.if_string()) {
     message += detail::in_quotes(*text) + ", ";
   } else if (const std::optional<std::int64_t> number = found.to_int64()) {
@@ -134,7 +134,7 @@ ZARRPOINT_INLINE result<void> configuration_fields::end() {
 }
 
 ZARRPOINT_INLINE result<void> configuration_fields::names() const {
-  const node::object* const members = from_ == nullptr ? nullptr : from_->if_object();
+  const json::object* const members = from_ == nullptr ? nullptr : from_->if_object();
   if (members == nullptr) return {};
   for (std::size_t i = 0; i < members->size(); ++i) {
     if (i >= 64 || (seen_ >> i & 1) == 0)
@@ -144,15 +144,15 @@ ZARRPOINT_INLINE result<void> configuration_fields::names() const {
   return {};
 }
 
-ZARRPOINT_INLINE codec_spec::codec_spec(std::string called, node configured, bool needed)
+ZARRPOINT_INLINE codec_spec::codec_spec(std::string called, json configured, bool needed)
     : name(std::move(called)), configuration(std::move(configured)), must_understand(needed) {
   if (!configuration.is_integer()) return;
-  node level = std::move(configuration);
+  json level = std::move(configuration);
   if (name == "blosc") {
-    configuration = node::object{
+    configuration = json::object{
         {"cname", "zstd"}, {"clevel", std::move(level)}, {"shuffle", "shuffle"}, {"blocksize", 0}};
   } else {
-    configuration = node::object{{"level", std::move(level)}};
+    configuration = json::object{{"level", std::move(level)}};
     if (name == "zstd") configuration.set("checksum", false);
   }
 }

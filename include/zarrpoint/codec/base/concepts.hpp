@@ -27,9 +27,9 @@ concept codec_with_fields = std::default_initializable<C> &&
 
 /// A codec that reads and writes its configuration itself.
 template <class C>
-concept codec_with_configuration = requires(const C& self, const node& configuration) {
+concept codec_with_configuration = requires(const C& self, const json& configuration) {
   { C::from_configuration(configuration) } -> std::same_as<result<C>>;
-  { self.configuration() } -> std::same_as<node>;
+  { self.configuration() } -> std::same_as<json>;
 };
 
 }  // namespace detail
@@ -52,7 +52,7 @@ concept codec = std::copyable<C> &&
 
 /// The codec of a configuration, or what speaks against that.
 template <codec C>
-result<C> make_codec(const node& configuration) {
+result<C> make_codec(const json& configuration) {
   if constexpr (detail::codec_with_configuration<C>) {
     return C::from_configuration(configuration);
   } else {
@@ -66,7 +66,7 @@ result<C> make_codec(const node& configuration) {
 
 /// The configuration of a codec in canonical form.
 template <codec C>
-node configuration_of(const C& codec) {
+json configuration_of(const C& codec) {
   if constexpr (detail::codec_with_configuration<C>) {
     return codec.configuration();
   } else {

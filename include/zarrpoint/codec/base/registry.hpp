@@ -31,11 +31,11 @@ constexpr std::span<const std::string_view> aliases_of() {
 /// of the default codecs in the library (default_codecs.hpp).
 template <class C>
 struct codec_maker {
-  static result<any_codec> make(const node& configuration, const codec_place& place);
+  static result<any_codec> make(const json& configuration, const codec_place& place);
 };
 
 template <class C>
-result<any_codec> codec_maker<C>::make(const node& configuration, const codec_place& place) {
+result<any_codec> codec_maker<C>::make(const json& configuration, const codec_place& place) {
   if constexpr (requires { C::from_configuration(configuration, place); }) {
     ZARRPOINT_TRY(made, C::from_configuration(configuration, place));
     return any_codec(std::move(made));

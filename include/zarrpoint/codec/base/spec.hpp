@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct codec_spec {
   /// `called` with an object as its configuration, or with none. An integer is short for the level
   /// of a compressor: `{"gzip", 5}` has the configuration `{"level": 5}`, and the others of `zstd`
   /// and `blosc` are those of `zstd_codecs` and `blosc_codecs`.
-  codec_spec(std::string called, node configured = {}, bool needed = true);  // NOLINT
+  codec_spec(std::string called, json configured = {}, bool needed = true);  // NOLINT
   codec_spec(const char* called) : codec_spec(std::string(called)) {}        // NOLINT
 
   std::string name;
-  node configuration{};         ///< null when there is none
+  json configuration{};         ///< null when there is none
   bool must_understand = true;  ///< false: a reader that does not know the name leaves it out
 
   friend bool operator==(const codec_spec&, const codec_spec&) = default;
@@ -44,15 +44,15 @@ enum class codec_kind { array_to_array, array_to_bytes, bytes_to_bytes };
 class configuration_fields {
  public:
   /// Writes.
-  configuration_fields() : written_(node::object{}) {}
+  configuration_fields() : written_(json::object{}) {}
   /// Reads `from`.
-  explicit configuration_fields(const node& from);
+  explicit configuration_fields(const json& from);
 
   bool reads() const noexcept { return from_ != nullptr; }
   /// Of one that reads: the member, or null.
-  const node* find(std::string_view key);
+  const json* find(std::string_view key);
   /// To one that writes.
-  void put(std::string_view key, node value);
+  void put(std::string_view key, json value);
 
   /// What must not be absent stands before its kind.
   void need(std::string_view key);
@@ -69,7 +69,7 @@ class configuration_fields {
   template <class Int>
   void integer(std::string_view key, std::optional<Int>& value, std::int64_t low,
                std::int64_t high) {
-    const node* const found = find(key);
+    const json* const found = find(key);
     if (reads() ? found == nullptr || found->is_null() : !value) return;
     value =
         static_cast<Int>(whole(key, static_cast<std::int64_t>(value.value_or(Int{})), low, high));
@@ -95,7 +95,7 @@ class configuration_fields {
   result<void> end();
   /// Whether all that was read has been asked for.
   result<void> names() const;
-  node take_written() { return std::move(written_); }
+  json take_written() { return std::move(written_); }
 
  private:
   struct named {
@@ -106,10 +106,10 @@ class configuration_fields {
   std::size_t name_of(std::string_view key, std::size_t value, const named& how);
   void wrong(std::string_view key, std::string_view expected);
 
-  const node* from_ = nullptr;
+  const json* from_ = nullptr;
   std::uint64_t seen_ = 0;  // a bit for each of the first members
   result<void> status_{};
-  node written_{};
+  json written_{};
 };
 
 /// A chain of codecs as options take it, or none: a braced list, `{"bytes", {"zstd", 3}}`, or a

@@ -20,7 +20,7 @@ struct codec_entry {
   std::string_view name;
   std::span<const std::string_view> aliases;
   codec_kind kind;
-  result<any_codec> (*make)(const node& configuration, const codec_place& place);
+  result<any_codec> (*make)(const json& configuration, const codec_place& place);
 
   constexpr bool answers_to(std::string_view wanted) const noexcept {
     if (wanted == name) return true;

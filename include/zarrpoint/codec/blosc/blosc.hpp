@@ -63,7 +63,7 @@ struct blosc_base {
   void fields(configuration_fields& all) {
     all.choice("cname", compressor, blosc_compressor_names);
     all.integer("clevel", level, 0, 9);
-    const node* const given = all.find("shuffle");
+    const json* const given = all.find("shuffle");
     if (given != nullptr && given->to_double()) {  // the number that numcodecs has for it
       int number = 0;
       all.integer("shuffle", number, -1, 2);

@@ -80,7 +80,7 @@ struct lzma_codec {
   container format = container::xz;
   int check = -1;                       ///< of .xz: 0 none, 1 CRC32, 4 CRC64, 10 SHA-256; -1: CRC64
   std::optional<std::uint32_t> preset;  ///< 0 to 9, and 2^31 for "extreme"; nothing: 6
-  node filters{};  ///< null, or a list as in Python; of .xz for the encoder only
+  json filters{};  ///< null, or a list as in Python; of .xz for the encoder only
 
   void fields(configuration_fields& all) {
     all.integer("format", format, 1, 3);
@@ -88,7 +88,7 @@ struct lzma_codec {
     all.integer("preset", preset, 0, UINT32_MAX);
     if (!preset) all.put("preset", {});
     all.put("filters", filters);
-    if (const node* const given = all.find("filters")) filters = *given;
+    if (const json* const given = all.find("filters")) filters = *given;
     if (preset && (*preset & ~LZMA_PRESET_EXTREME) > 9)
       all.fail("\"preset\" is not an integer from 0 to 9");
     if (filters.is_null() && format == container::raw) all.fail("\"format\" 3 needs \"filters\"");

@@ -23,19 +23,19 @@ class lzma_filter_chain {
  public:
   /// `filters` is a list of objects as Python's `lzma` has them, or null: then LZMA2, or with
   /// `is_lzma1` LZMA1, at `preset`. Errors: `invalid_argument`, `unsupported`.
-  static result<lzma_filter_chain> make(const node& filters, std::uint32_t preset, bool is_lzma1) {
+  static result<lzma_filter_chain> make(const json& filters, std::uint32_t preset, bool is_lzma1) {
     lzma_filter_chain out;
     out.self_ = detail::make_counted<state>();
     if (filters.is_null()) {
-      node one{node::object{}};
+      json one{json::object{}};
       one.set("id", static_cast<std::int64_t>(is_lzma1 ? LZMA_FILTER_LZMA1 : LZMA_FILTER_LZMA2));
       one.set("preset", static_cast<std::int64_t>(preset));
       ZARRPOINT_CHECK(out.self_->add(one));
     } else {
-      const node::array* const list = filters.if_array();
+      const json::array* const list = filters.if_array();
       if (list == nullptr || list->empty() || list->size() > LZMA_FILTERS_MAX)
         return error{errc::invalid_argument, "\"filters\" is not a list of 1 to 4 filters"};
-      for (const node& one : *list) ZARRPOINT_CHECK(out.self_->add(one).at("filters"));
+      for (const json& one : *list) ZARRPOINT_CHECK(out.self_->add(one).at("filters"));
     }
     out.self_->filters[out.self_->count].id = LZMA_VLI_UNKNOWN;
     return out;
@@ -63,8 +63,8 @@ class lzma_filter_chain {
     std::array<any_options, LZMA_FILTERS_MAX> options{};
     std::size_t count = 0;
 
-    result<void> add(const node& one) {
-      const node* const id_node = one.find("id");
+    result<void> add(const json& one) {
+      const json* const id_node = one.find("id");
       const auto id = id_node == nullptr ? std::nullopt : id_node->to_int64();
       if (!id) return error{errc::invalid_argument, "a filter has no \"id\""};
       any_options& chosen = options[count];
@@ -86,7 +86,7 @@ class lzma_filter_chain {
       }
     }
 
-    static result<void> read_lzma(const node& from, lzma_options_lzma& to) {
+    static result<void> read_lzma(const json& from, lzma_options_lzma& to) {
       configuration_fields all(from);
       all.find("id");
       std::uint32_t preset = LZMA_PRESET_DEFAULT;
@@ -106,7 +106,7 @@ class lzma_filter_chain {
       if (!lzma_mf_is_supported(to.mf)) all.fail("\"mf\" is not a match finder");
       return all.end();
     }
-    static result<void> read_delta(const node& from, lzma_options_delta& to) {
+    static result<void> read_delta(const json& from, lzma_options_delta& to) {
       configuration_fields all(from);
       all.find("id");
       to = {};
@@ -115,7 +115,7 @@ class lzma_filter_chain {
       all.integer("dist", to.dist, LZMA_DELTA_DIST_MIN, LZMA_DELTA_DIST_MAX);
       return all.end();
     }
-    static result<void> read_bcj(const node& from, lzma_options_bcj& to) {
+    static result<void> read_bcj(const json& from, lzma_options_bcj& to) {
       configuration_fields all(from);
       all.find("id");
       to = {};

@@ -57,7 +57,7 @@ ZARRPOINT_INLINE void filter_types::fields(configuration_fields& all, std::strin
                                            std::string_view encoded_key) {
   for (const auto& [key, type] : {std::pair{decoded_key, &decoded}, {encoded_key, &encoded}}) {
     if (*type) all.put(key, (*type)->text);
-    const node* const found = all.find(key);
+    const json* const found = all.find(key);
     if (found == nullptr || found->is_null()) continue;
     std::string text;
     all.text(key, text);
@@ -392,7 +392,7 @@ ZARRPOINT_INLINE std::uint64_t real_format::key(std::uint64_t bits) const {
   return std::bit_cast<std::uint64_t>(number);
 }
 
-ZARRPOINT_INLINE result<std::uint64_t> read_real(const node& value, const real_format& format) {
+ZARRPOINT_INLINE result<std::uint64_t> read_real(const json& value, const real_format& format) {
   const std::string type(to_string(format.type));
   const auto refuse = [&] {
     return error{errc::invalid_argument, "the value is not a number of type " + type};

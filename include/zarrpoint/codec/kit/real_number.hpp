@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/float_bits.hpp>
@@ -63,7 +63,7 @@ struct real_format {
 
 /// The bits of a number as fill values spell it. That is a JSON number, "NaN", "Infinity",
 /// "-Infinity", or the hex digits of the bits of a float (Zarr v3 data types, "Fill value").
-result<std::uint64_t> read_real(const node& value, const real_format& format);
+result<std::uint64_t> read_real(const json& value, const real_format& format);
 
 // Numbers of one type as numbers of another, with every rule said (registered codec "cast_value").
 

@@ -21,21 +21,21 @@ namespace zarrpoint { inline namespace v0 {
 
 // ------------------------------------------------------------------------------------ n5_codec.hpp
 
-ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node&) {
+ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const json&) {
   return error{errc::unsupported, "n5_default is not allowed at this place"};
 }
 
-ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node& configuration,
+ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const json& configuration,
                                                                const codec_place& place) {
   if (place.decoded == nullptr) return from_configuration(configuration);
   configuration_fields members(configuration);
-  const node* const codecs = members.find("codecs");
-  const node::array* const list = codecs == nullptr ? nullptr : codecs->if_array();
+  const json* const codecs = members.find("codecs");
+  const json::array* const list = codecs == nullptr ? nullptr : codecs->if_array();
   if (list == nullptr) members.fail("\"codecs\" is not a list of codecs");
   ZARRPOINT_CHECK(members.end());
   n5_codec out;
   inner_codecs inner{{}, place.known, {place.fill.begin(), place.fill.end()}};
-  for (const node& one : *list) {
+  for (const json& one : *list) {
     ZARRPOINT_TRY(spec, read_spec(one).at("codecs"));
     inner.specs.push_back(std::move(spec));
   }
@@ -47,13 +47,13 @@ ZARRPOINT_INLINE result<n5_codec> n5_codec::from_configuration(const node& confi
   return out;
 }
 
-ZARRPOINT_INLINE result<codec_spec> n5_codec::read_spec(const node& value) {
+ZARRPOINT_INLINE result<codec_spec> n5_codec::read_spec(const json& value) {
   if (const std::string* const bare = value.if_string()) return codec_spec(*bare);
   codec_spec out;
   configuration_fields members(value);
   members.need("name");
   members.text("name", out.name);
-  if (const node* const given = members.find("configuration")) out.configuration = *given;
+  if (const json* const given = members.find("configuration")) out.configuration = *given;
   ZARRPOINT_CHECK(members.end());
   return out;
 }

@@ -6,7 +6,7 @@
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/codec/base/table.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/memory/tensor_view.hpp>
 
@@ -28,10 +28,10 @@ class n5_codec {
   static constexpr bool fixed_size = false;
 
   /// Always `unsupported`: it cannot be made without the place in a chain.
-  static result<n5_codec> from_configuration(const node&);
+  static result<n5_codec> from_configuration(const json&);
   /// With inner codecs of the same table. Errors: `invalid_argument`, `unsupported`.
-  static result<n5_codec> from_configuration(const node& configuration, const codec_place& place);
-  node configuration() const { return written_; }
+  static result<n5_codec> from_configuration(const json& configuration, const codec_place& place);
+  json configuration() const { return written_; }
 
   /// No bound: a block may be larger than its chunk.
   std::uint64_t encoded_bound(const tensor_spec&) const { return UINT64_MAX; }
@@ -50,11 +50,11 @@ class n5_codec {
     std::vector<std::byte> fill;
   };
 
-  static result<codec_spec> read_spec(const node& value);
+  static result<codec_spec> read_spec(const json& value);
   static result<void> check_codecs(const std::vector<codec_spec>& codecs, const tensor_spec& chunk);
   static result<dims> read_shape(bytes_view stored, std::size_t rank);
 
-  node written_;
+  json written_;
   std::shared_ptr<const inner_codecs> inner_;
 };
 

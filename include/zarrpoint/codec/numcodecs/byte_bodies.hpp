@@ -43,7 +43,7 @@ ZARRPOINT_INLINE std::optional<std::uint64_t> base64_codec::decoded_size(bytes_v
 ZARRPOINT_INLINE void jenkins_lookup3_codec::fields(configuration_fields& all) {
   all.integer("initval", initial, 0, UINT32_MAX);
   all.put("prefix", {});
-  const node* const prefix = all.find("prefix");
+  const json* const prefix = all.find("prefix");
   if (prefix != nullptr && !prefix->is_null())
     all.fail({errc::unsupported, "the only \"prefix\" that is known is null"});
 }

@@ -180,7 +180,7 @@ result<void> map_doubles(const mutable_host_view& to, const host_view& from, con
   });
 }
 
-ZARRPOINT_INLINE bool fits(const node& number, const dtype& type) {
+ZARRPOINT_INLINE bool fits(const json& number, const dtype& type) {
   const int unused = 64 - static_cast<int>(type.bits());
   if (type.is_unsigned_integer()) {
     const auto value = number.to_uint64();
@@ -190,13 +190,13 @@ ZARRPOINT_INLINE bool fits(const node& number, const dtype& type) {
   return value && *value <= INT64_MAX >> unused && *value >= INT64_MIN >> unused;
 }
 
-ZARRPOINT_INLINE double in_type(const node& number, const dtype& type) {
+ZARRPOINT_INLINE double in_type(const json& number, const dtype& type) {
   double value = number.to_double().value_or(0);
   detail::round_to(type, &value, 1);
   return value;
 }
 
-ZARRPOINT_INLINE std::uint64_t bits_of(const node& number) {
+ZARRPOINT_INLINE std::uint64_t bits_of(const json& number) {
   const auto value = number.to_int64();
   return value ? static_cast<std::uint64_t>(*value) : number.to_uint64().value_or(0);
 }
@@ -207,7 +207,7 @@ ZARRPOINT_INLINE void fixed_scale_offset_codec::fields(configuration_fields& all
   for (const auto& [key, value] : {std::pair{"scale", &scale}, {"offset", &offset}}) {
     if (value->is_number()) all.put(key, *value);
     if (!all.reads()) continue;
-    const node* const found = all.find(key);
+    const json* const found = all.find(key);
     if (found == nullptr || !found->is_number() || !std::isfinite(*found->to_double())) {
       all.fail(std::string("\"") + key + "\" is not a number");
     } else {
@@ -223,7 +223,7 @@ ZARRPOINT_INLINE result<void> fixed_scale_offset_codec::check() const {
     if ((*one)->type.is_complex()) return error{errc::unsupported, "cannot scale complex numbers"};
   }
   const dtype& type = types.decoded->type;
-  for (const node* one : {&offset, &scale}) {
+  for (const json* one : {&offset, &scale}) {
     if (type.is_integer() && one->is_integer() && !detail::fits(*one, type))
       return error{errc::invalid_argument,
                    "\"offset\" or \"scale\" does not fit " + std::string(to_string(type))};

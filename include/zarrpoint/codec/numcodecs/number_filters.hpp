@@ -40,8 +40,8 @@ struct delta_codec : detail::number_filter<delta_codec> {
 struct fixed_scale_offset_codec : detail::number_filter<fixed_scale_offset_codec> {
   static constexpr std::string_view name = "numcodecs.fixedscaleoffset";
 
-  node offset;
-  node scale;
+  json offset;
+  json scale;
 
   void fields(configuration_fields& all);
   result<void> check() const;

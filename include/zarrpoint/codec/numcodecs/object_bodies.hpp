@@ -18,7 +18,7 @@ namespace zarrpoint { inline namespace v0 {
 
 ZARRPOINT_INLINE void categorize_codec::fields(configuration_fields& all) {
   state made = self_ == nullptr ? state() : *self_;
-  if (!all.reads()) all.put("labels", node::array(made.labels.begin(), made.labels.end()));
+  if (!all.reads()) all.put("labels", json::array(made.labels.begin(), made.labels.end()));
   std::string type = "|O";
   all.text("dtype", type);
   if (type != "|O" && type != "O" && type != "object")
@@ -26,13 +26,13 @@ ZARRPOINT_INLINE void categorize_codec::fields(configuration_fields& all) {
   all.text("astype", made.stored_text);
   all.check(made.read_type());
   if (!all.reads()) return;
-  const node* const labels = all.find("labels");
-  const node::array* const list = labels == nullptr ? nullptr : labels->if_array();
+  const json* const labels = all.find("labels");
+  const json::array* const list = labels == nullptr ? nullptr : labels->if_array();
   if (list == nullptr) return all.fail("\"labels\" is not a list");
   if (list->size() > made.most)
     return all.fail(std::to_string(list->size()) + " labels are too many for " +
                     detail::in_quotes(made.stored_text));
-  for (const node& label : *list) {
+  for (const json& label : *list) {
     const std::string* const text = label.if_string();
     if (text == nullptr) return all.fail("a label that is not a string");
     made.labels.push_back(*text);

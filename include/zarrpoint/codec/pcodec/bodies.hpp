@@ -799,7 +799,7 @@ ZARRPOINT_INLINE void pcodec_codec::fields(configuration_fields& all) {
   all.integer("equal_pages_up_to", equal_pages_up_to, 1, INT64_MAX);
 }
 
-ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const node& configuration) {
+ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const json& configuration) {
   pcodec_codec out;
   configuration_fields all(configuration);
   if (all.failed()) return all.end().failure();
@@ -812,7 +812,7 @@ ZARRPOINT_INLINE result<pcodec_codec> pcodec_codec::from_configuration(const nod
   return out;
 }
 
-ZARRPOINT_INLINE node pcodec_codec::configuration() const {
+ZARRPOINT_INLINE json pcodec_codec::configuration() const {
   if (!foreign.is_null()) return foreign;
   configuration_fields all;
   pcodec_codec(*this).fields(all);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/codec/base/concepts.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -28,12 +28,12 @@ struct pcodec_codec {
   std::optional<int> delta_encoding_order;   ///< 0 to 7; nothing: chosen for each chunk
   std::uint64_t equal_pages_up_to = 262144;  ///< numbers of a chunk of pco
   /// A configuration with values that only other writers know. It is read with, and not written.
-  node foreign{};
+  json foreign{};
 
   void fields(configuration_fields& all);
   /// Reads what `fields` refuses as foreign.
-  static result<pcodec_codec> from_configuration(const node& configuration);
-  node configuration() const;
+  static result<pcodec_codec> from_configuration(const json& configuration);
+  json configuration() const;
 
   result<pcodec_codec> resolve(const tensor_spec& decoded) const;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
@@ -22,7 +22,7 @@ struct group_load_report {
   std::set<std::string, std::less<>> missing{};  ///< as the strictness mode has it
   std::set<std::string, std::less<>> unexpected{};
   std::vector<std::string> warnings{};
-  node content_metadata{};       ///< null: none
+  json content_metadata{};       ///< null: none
   std::uint64_t bytes_read = 0;  ///< of elements that this process read from the store
 };
 

@@ -13,7 +13,7 @@
 #include <zarrpoint/distributed/load/open_sharded.hpp>
 #include <zarrpoint/distributed/load/read_once.hpp>
 #include <zarrpoint/distributed/load/stored_metadata.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/distributed/strategy/read_shard.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
@@ -92,7 +92,7 @@ ZARRPOINT_INLINE result<key_mismatch> match_keys(const key_set& asked,
 
 namespace detail {
 
-ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* version) {
+ZARRPOINT_INLINE result<strategy_id> id_of(const json* backend, const json* version) {
   const std::string* name = backend != nullptr ? backend->if_string() : nullptr;
   const auto number = version != nullptr ? version->to_int64() : std::nullopt;
   if (name == nullptr || !number || *number < 0 || *number > 1'000'000)
@@ -100,40 +100,40 @@ ZARRPOINT_INLINE result<strategy_id> id_of(const node* backend, const node* vers
   return strategy_id{*name, static_cast<int>(*number)};
 }
 
-ZARRPOINT_INLINE result<std::optional<node>> document_at(const any_store& store,
+ZARRPOINT_INLINE result<std::optional<json>> document_at(const any_store& store,
                                                          std::string_view file,
                                                          std::size_t max_bytes) {
   ZARRPOINT_TRY(key, store_key::parse(file));
   ZARRPOINT_TRY(bytes, get(store, key, max_bytes));
-  if (!bytes) return std::optional<node>();
+  if (!bytes) return std::optional<json>();
   ZARRPOINT_TRY(parsed, parse_json(*bytes, {.max_bytes = max_bytes}).at(std::string(file)));
-  return std::optional<node>(std::move(parsed));
+  return std::optional<json>(std::move(parsed));
 }
 
 /// As Megatron-Core has it in `metadata.json`.
-ZARRPOINT_INLINE result<named_strategies> named_by_megatron(const node& document) {
+ZARRPOINT_INLINE result<named_strategies> named_by_megatron(const json& document) {
   ZARRPOINT_TRY(sharded,
                 id_of(document.find("sharded_backend"), document.find("sharded_backend_version")));
   named_strategies out{true, std::move(sharded), strategy_id{"torch", 1}};
   // Some versions of Megatron-Core name only the first.
-  if (const node* backend = document.find("common_backend"))
+  if (const json* backend = document.find("common_backend"))
     out.common = id_of(backend, document.find("common_backend_version"));
   return out;
 }
 
 /// As we have it in the attributes of the root: nothing where no checkpoint of ours is.
-ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const node& document,
+ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const json& document,
                                                                        bool is_attributes) {
-  const node* attributes = is_attributes ? &document : document.find("attributes");
-  const node* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
+  const json* attributes = is_attributes ? &document : document.find("attributes");
+  const json* named = attributes != nullptr ? attributes->find(strategies_member) : nullptr;
   std::optional<named_strategies> out;
   if (named == nullptr) {
     if (holds_commit(document, is_attributes)) out.emplace();  // of one process
     return out;
   }
   const auto pair = [&](std::string_view which) -> result<strategy_id> {
-    const node* found = named->find(which);
-    const node::array* both = found != nullptr ? found->if_array() : nullptr;
+    const json* found = named->find(which);
+    const json::array* both = found != nullptr ? found->if_array() : nullptr;
     if (both == nullptr || both->size() != 2) return id_of(nullptr, nullptr);
     return id_of(both->data(), both->data() + 1);
   };
@@ -189,7 +189,7 @@ ZARRPOINT_INLINE result<load_job> job_to_load(const location& where, const proce
 }
 
 /// What all processes have in common, by the strategy that the checkpoint or the caller names.
-ZARRPOINT_INLINE result<node> load_common_part(const load_job& job, const named_strategies& named,
+ZARRPOINT_INLINE result<json> load_common_part(const load_job& job, const named_strategies& named,
                                                const process_group& group,
                                                const group_load_options& options) {
   std::optional<strategy_choice> chosen = options.common;
@@ -233,10 +233,10 @@ ZARRPOINT_INLINE result<sharded_checkpoint> open_sharded(const location& where,
           "; group_load_options::common = no_common_loader{} loads what is sharded without it";
       return failure;
     }
-    if (const node* content = values->find(detail::content_member)) {
+    if (const json* content = values->find(detail::content_member)) {
       out.content_metadata = *content;
       std::erase_if(*values->if_object(),
-                    [](const node::member& m) { return m.key == detail::content_member; });
+                    [](const json::member& m) { return m.key == detail::content_member; });
     }
     out.common = *std::move(values);
     return out;
@@ -513,7 +513,7 @@ class group_load_operation {
                     return leaf;
                   }));
     if (!checkpoint_.common.is_null()) {
-      ZARRPOINT_TRY(read, state_from_node(checkpoint_.common));
+      ZARRPOINT_TRY(read, state_from_json(checkpoint_.common));
       // A tensor in it is there on all processes: if all save it again, the first one stores it.
       ZARRPOINT_TRY(common, transform_leaves(read, [&](const state& leaf) -> state {
                       const sharded_tensor* tensor = leaf.if_tensor();
@@ -695,10 +695,10 @@ ZARRPOINT_INLINE result<state> load_common_state(const location& where,
                                                  const process_group& group) {
   ZARRPOINT_TRY(opened, open_sharded(where, group));
   if (opened.common.is_null()) return state(state::map{});
-  return detail::state_from_node(opened.common);
+  return detail::state_from_json(opened.common);
 }
 
-ZARRPOINT_INLINE result<node> load_content_metadata(const location& where,
+ZARRPOINT_INLINE result<json> load_content_metadata(const location& where,
                                                     const process_group& group) {
   ZARRPOINT_TRY(opened, open_sharded(where, group));
   return std::move(opened.content_metadata);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/strategy/process_group.hpp>
@@ -21,15 +21,15 @@ namespace zarrpoint { inline namespace v0 {
 struct sharded_checkpoint {
   std::string name;  ///< what messages call it
   std::shared_ptr<sharded_reader> shards;
-  node common{};            ///< what all processes have in common
-  node content_metadata{};  ///< null: none
+  json common{};            ///< what all processes have in common
+  json content_metadata{};  ///< null: none
 };
 
 namespace detail {
 
-result<strategy_id> id_of(const node* backend, const node* version);
+result<strategy_id> id_of(const json* backend, const json* version);
 
-result<std::optional<node>> document_at(const any_store& store, std::string_view file,
+result<std::optional<json>> document_at(const any_store& store, std::string_view file,
                                         std::size_t max_bytes);
 
 /// What reads the common part is an error only for callers that want it.

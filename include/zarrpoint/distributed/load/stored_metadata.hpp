@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
@@ -46,7 +46,7 @@ result<state> load_common_state(const location& where, const process_group& grou
 
 /// What the saver said that the state is; null where it said nothing. Errors: those of
 /// `open_sharded`.
-result<node> load_content_metadata(const location& where, const process_group& group = {});
+result<json> load_content_metadata(const location& where, const process_group& group = {});
 
 /// Takes all tensors and objects whose keys begin with `prefix` out of a checkpoint, and says which
 /// they were. The metadata go first, so that what is interrupted leaves a checkpoint that is whole

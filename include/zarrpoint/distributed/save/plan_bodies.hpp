@@ -11,7 +11,7 @@
 #include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
 #include <zarrpoint/distributed/save/plan_message.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -101,7 +101,7 @@ ZARRPOINT_INLINE result<message> scatter_result(const any_communicator& group,
 // ----------------------------------------------------------------------------- plan_group_save.hpp
 
 ZARRPOINT_INLINE result<group_plan> group_planner::plan(const described_states& states,
-                                                        const node& common) const {
+                                                        const json& common) const {
   group_plan out;
   if (options.validate) ZARRPOINT_CHECK(validate_sharding(states.shards, states.objects));
   std::vector<std::uint32_t> stored = main_shards(states.shards);
@@ -169,7 +169,7 @@ ZARRPOINT_INLINE result<std::vector<message>> group_planner::parts_of(
 
 ZARRPOINT_INLINE result<void> group_planner::check_attributes_of(const group_plan& planned,
                                                                  const any_strategy& saver) const {
-  const node::object& given = options.storage.attributes_of;
+  const json::object& given = options.storage.attributes_of;
   if (given.empty()) return {};
   std::vector<std::string_view> names;
   std::set<std::string_view> tensors;
@@ -180,7 +180,7 @@ ZARRPOINT_INLINE result<void> group_planner::check_attributes_of(const group_pla
   ZARRPOINT_TRY(groups, groups_of(names));
   ZARRPOINT_CHECK(attributes_of_groups(given, groups, names).transform([](const auto&) {}));
   if (saver.id() == strategy_id{std::string(zarr_saver::backend), zarr_saver::version}) return {};
-  for (const node::member& one : given) {
+  for (const json::member& one : given) {
     if (!tensors.contains(one.key))
       return error{errc::invalid_argument, "save_options: attributes_of " + in_quotes(one.key) +
                                                ": strategy " + to_string(saver) +
@@ -221,13 +221,13 @@ ZARRPOINT_INLINE result<void> group_planner::check_names(const group_plan& plann
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> group_planner::compare_commons(
-    std::span<const message> commons, const node& of_root) {
+    std::span<const message> commons, const json& of_root) {
   std::vector<std::string> out;
-  ZARRPOINT_TRY(root_state, state_from_node(of_root));
+  ZARRPOINT_TRY(root_state, state_from_json(of_root));
   for (std::size_t rank = 0; rank < commons.size(); ++rank) {
     if (commons[rank].empty()) continue;
     ZARRPOINT_TRY(other, parse_json(commons[rank]));
-    ZARRPOINT_TRY(other_state, state_from_node(other));
+    ZARRPOINT_TRY(other_state, state_from_json(other));
     ZARRPOINT_TRY(differing, diff(root_state, other_state));
     std::string text = to_string(differing);
     if (text.ends_with('\n')) text.pop_back();
@@ -238,7 +238,7 @@ ZARRPOINT_INLINE result<std::vector<std::string>> group_planner::compare_commons
   return out;
 }
 
-ZARRPOINT_INLINE result<prepared_state> prepare_to_save(const state& tree, const node& content) {
+ZARRPOINT_INLINE result<prepared_state> prepare_to_save(const state& tree, const json& content) {
   ZARRPOINT_TRY(expanded, apply_factories(tree));
   prepared_state out;
   // Local values are left where they are said to be common: that part of a tree is what a load
@@ -263,7 +263,7 @@ ZARRPOINT_INLINE result<prepared_state> prepare_to_save(const state& tree, const
     if (members == nullptr)
       return error{errc::invalid_argument,
                    "content_metadata can be saved only if the state is a map"};
-    ZARRPOINT_TRY(value, state_from_node(content));
+    ZARRPOINT_TRY(value, state_from_json(content));
     if (!members->emplace(std::string(content_member), std::move(value)).second)
       return error{errc::invalid_argument, "the state already has a member \"content_metadata\""};
   }

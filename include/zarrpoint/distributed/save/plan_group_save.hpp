@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/plan/validate_sharding.hpp>
@@ -30,7 +30,7 @@ struct prepared_state {
   state common;
 };
 
-result<prepared_state> prepare_to_save(const state& tree, const node& content);
+result<prepared_state> prepare_to_save(const state& tree, const json& content);
 
 /// What rank 0 must know of the others to plan.
 result<message> describe_state(const prepared_state& of, const message& common_if_it_differs);
@@ -65,7 +65,7 @@ struct group_planner {
   const group_save_options& options;
   const limits& limit;
 
-  result<group_plan> plan(const described_states& states, const node& common) const;
+  result<group_plan> plan(const described_states& states, const json& common) const;
 
   /// The plan cut up, a message for each process. Documents are put by the writer of the first
   /// cell, those of tensors without cells by rank 0.
@@ -90,7 +90,7 @@ struct group_planner {
   /// What is common should be so: where it differs, that of rank 0 is stored, with a warning for
   /// each other process that says what differs where.
   static result<std::vector<std::string>> compare_commons(std::span<const message> commons,
-                                                          const node& of_root);
+                                                          const json& of_root);
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -22,7 +22,7 @@
 #include <zarrpoint/distributed/save/save_protocol.hpp>
 #include <zarrpoint/distributed/save/save_queue.hpp>
 #include <zarrpoint/distributed/save/strategy_format.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/file/posix.hpp>
@@ -313,8 +313,8 @@ ZARRPOINT_INLINE result<void> strategy_format::prepare() {
   options_.storage.attributes_of = std::move(attributes);
   ZARRPOINT_TRY(prepared, prepare_to_save(*tree_, options_.content_metadata));
   prepared_ = std::move(prepared);
-  ZARRPOINT_TRY(common_node, to_node(prepared_.common));
-  common_ = std::move(common_node);
+  ZARRPOINT_TRY(common_json, to_json(prepared_.common));
+  common_ = std::move(common_json);
   compared_ = options_.compared_common ? options_.compared_common(common_) : common_;
   shared_ = dump_json(compared_, json_style::compact);
   return check_loadable(options_.compared_common ? dump_json(common_, json_style::compact).size()
@@ -377,7 +377,7 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   for (const planned_tensor& tensor : planned.plan.tensors) {
     const std::string named = "save " + in_quotes(tensor.key);
     ZARRPOINT_TRY(metadata, saver_.sharded_saver()->layout(job, tensor).at(named));
-    const node* own = find_sorted(options_.storage.attributes_of, tensor.key);
+    const json* own = find_sorted(options_.storage.attributes_of, tensor.key);
     if (own != nullptr && !own->is_null() && metadata.attributes.is_null())
       return error{errc::invalid_argument,
                    "strategy " + to_string(saver_) + " does not store save_options::attributes_of"}

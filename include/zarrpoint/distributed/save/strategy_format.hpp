@@ -5,7 +5,7 @@
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/checkpoint/save/sharing_store.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/save/commit_outcome.hpp>
@@ -87,8 +87,8 @@ class strategy_format final : public save_format {
   any_strategy saver_;
   any_strategy common_saver_;
   prepared_state prepared_;
-  node common_;
-  node compared_;       ///< what of it all must have alike
+  json common_;
+  json compared_;       ///< what of it all must have alike
   std::string shared_;  ///< that, as JSON
   process_part part_;
   shard_writes writes_;

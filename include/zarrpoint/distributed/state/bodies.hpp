@@ -8,7 +8,7 @@
 #include <zarrpoint/distributed/state/optimizer_state.hpp>
 #include <zarrpoint/distributed/state/sharded_factory.hpp>
 #include <zarrpoint/distributed/state/state.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/byteswap.hpp>
 
@@ -42,13 +42,13 @@ ZARRPOINT_INLINE state::state(std::initializer_list<member> members) : held_(map
   for (const member& m : members) std::get<map>(held_).emplace(m.key, m.value);
 }
 
-ZARRPOINT_INLINE state::state(std::nullptr_t) : held_(node()) {}
+ZARRPOINT_INLINE state::state(std::nullptr_t) : held_(json()) {}
 
-ZARRPOINT_INLINE state::state(const char* text) : held_(node(text)) {}
+ZARRPOINT_INLINE state::state(const char* text) : held_(json(text)) {}
 
-ZARRPOINT_INLINE state::state(std::string text) : held_(node(std::move(text))) {}
+ZARRPOINT_INLINE state::state(std::string text) : held_(json(std::move(text))) {}
 
-ZARRPOINT_INLINE state::state(std::string_view text) : held_(node(text)) {}
+ZARRPOINT_INLINE state::state(std::string_view text) : held_(json(text)) {}
 
 ZARRPOINT_INLINE state::state(sharded_tensor tensor)
     : held_(detail::make_counted<const sharded_tensor>(std::move(tensor))) {}
@@ -352,7 +352,7 @@ ZARRPOINT_INLINE std::string to_string(const state_diff& of) {
 namespace detail {
 
 /// Of common values, which are scalars: of one kind, and doubles by their bits.
-ZARRPOINT_INLINE bool same_scalar(const node& a, const node& b) {
+ZARRPOINT_INLINE bool same_scalar(const json& a, const json& b) {
   const double* const left = a.if_double();
   const double* const right = b.if_double();
   if (left == nullptr || right == nullptr) return a == b;
@@ -590,17 +590,17 @@ ZARRPOINT_INLINE result<shard_metadata> bucket_shard(std::string key, const dtyp
       {.offsets = {{0, share.rank, share.ranks}}, .allow_shape_mismatch = true});
 }
 
-// ---------------------------------------------------------------------------------- state_node.hpp
+// ---------------------------------------------------------------------------------- state_json.hpp
 
 namespace detail {
 
-ZARRPOINT_INLINE node escaped(std::string kind) {
-  node out;
+ZARRPOINT_INLINE json escaped(std::string kind) {
+  json out;
   out.set("$", std::move(kind));
   return out;
 }
 
-ZARRPOINT_INLINE node value_to_node(const node& value) {
+ZARRPOINT_INLINE json value_to_json(const json& value) {
   if (const double* const number = value.if_double();
       number != nullptr && !std::isfinite(*number)) {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -608,42 +608,42 @@ ZARRPOINT_INLINE node value_to_node(const node& value) {
     const auto bits = std::bit_cast<std::uint64_t>(*number);
     std::string text;
     for (int shift = top; shift >= 0; shift -= 4) text += digits[(bits >> shift) & 15];
-    node out = escaped("float64");
+    json out = escaped("float64");
     out.set("bits", std::move(text));
     return out;
   }
   if (const std::string* text = value.if_string(); text != nullptr && !is_utf8(*text)) {
-    node out = escaped("text");
+    json out = escaped("text");
     out.set("base64", detail::to_base64(as_bytes(*text)));
     return out;
   }
   return value;
 }
 
-ZARRPOINT_INLINE result<node> state_to_node(const state& of, state_place& place) {
+ZARRPOINT_INLINE result<json> state_to_json(const state& of, state_place& place) {
   if (const state::map* members = of.if_map()) {
-    node::object out;
+    json::object out;
     out.reserve(members->size());
     for (const auto& [key, child] : *members) {
       if (child.if_local() != nullptr) continue;
       if (!is_utf8(key))
         return place.failure(errc::invalid_argument, "a key that is not UTF-8 cannot be stored");
       ZARRPOINT_TRY(
-          made, place.within(key, [&, &of_key = child] { return state_to_node(of_key, place); }));
+          made, place.within(key, [&, &of_key = child] { return state_to_json(of_key, place); }));
       out.push_back({key.starts_with('$') ? "$" + key : key, std::move(made)});
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
   if (const state::list* elements = of.if_list()) {
-    node::array out;
+    json::array out;
     out.reserve(elements->size());
     for (std::size_t i = 0; i < elements->size(); ++i) {
-      ZARRPOINT_TRY(made, place.within(i, [&] { return state_to_node((*elements)[i], place); }));
+      ZARRPOINT_TRY(made, place.within(i, [&] { return state_to_json((*elements)[i], place); }));
       out.push_back(std::move(made));
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
-  if (const node* value = of.if_value()) return value_to_node(*value);
+  if (const json* value = of.if_value()) return value_to_json(*value);
   if (of.is_hole() || of.if_local() != nullptr) return escaped("hole");
   return place.failure(errc::invalid_argument, "a " + std::string(to_string(of.kind())) +
                                                    " is not part of the common state");
@@ -662,10 +662,10 @@ ZARRPOINT_INLINE std::optional<double> double_of_bits(std::string_view text) {
 }
 
 /// A tensor whose elements stand in the document: numbers and truth values.
-ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const node& from) {
-  const node* const type = from.find("dtype");
-  const node* const shape = from.find("shape");
-  const node* const coded = from.find("base64");
+ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const json& from) {
+  const json* const type = from.find("dtype");
+  const json* const shape = from.find("shape");
+  const json* const coded = from.find("base64");
   if (from.if_object()->size() != 4 || type == nullptr || type->if_string() == nullptr ||
       shape == nullptr || shape->if_array() == nullptr || shape->if_array()->size() > max_rank ||
       coded == nullptr || coded->if_string() == nullptr)
@@ -674,7 +674,7 @@ ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const node& from) {
   if (!known || known->is_variable() || known->is_below_byte() || known->record() != nullptr)
     return std::nullopt;
   tensor_spec spec{*known, {}};
-  for (const node& extent : *shape->if_array()) {
+  for (const json& extent : *shape->if_array()) {
     const auto number = extent.to_int64();
     if (!number || *number < 0) return std::nullopt;
     spec.shape.push_back(*number);
@@ -695,11 +695,11 @@ ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const node& from) {
 }
 
 /// Of an object with the member "$".
-ZARRPOINT_INLINE result<state> state_of_escape(const node& from, const state_place& place) {
+ZARRPOINT_INLINE result<state> state_of_escape(const json& from, const state_place& place) {
   const std::string* const kind = from.find("$")->if_string();
   const std::size_t members = from.if_object()->size();
   const auto text_at = [&](const char* key) -> const std::string* {
-    const node* const there = members == 2 ? from.find(key) : nullptr;
+    const json* const there = members == 2 ? from.find(key) : nullptr;
     return there != nullptr ? there->if_string() : nullptr;
   };
   if (kind != nullptr && *kind == "hole" && members == 1) return state();
@@ -723,27 +723,27 @@ ZARRPOINT_INLINE result<state> state_of_escape(const node& from, const state_pla
   return place.failure(errc::corrupt, "an object has a member \"$\" with an unknown value");
 }
 
-ZARRPOINT_INLINE result<state> node_to_state(const node& from, state_place& place) {
-  if (const node::object* members = from.if_object()) {
+ZARRPOINT_INLINE result<state> json_to_state(const json& from, state_place& place) {
+  if (const json::object* members = from.if_object()) {
     if (from.find("$") != nullptr) return state_of_escape(from, place);
     state::map out;
-    for (const node::member& m : *members) {
+    for (const json::member& m : *members) {
       const std::string_view key = std::string_view(m.key).substr(m.key.starts_with('$') ? 1 : 0);
       if (m.key.starts_with('$') && !key.starts_with('$'))
         return place.failure(errc::corrupt,
                              "the key " + in_quotes(m.key) +
                                  " is not known: keys that begin with \"$\" are reserved");
-      ZARRPOINT_TRY(made, place.within(key, [&] { return node_to_state(m.value, place); }));
+      ZARRPOINT_TRY(made, place.within(key, [&] { return json_to_state(m.value, place); }));
       if (!out.try_emplace(std::string(key), std::move(made)).second)
         return place.failure(errc::corrupt, "the key " + in_quotes(m.key) + " is there twice");
     }
     return state(std::move(out));
   }
-  if (const node::array* elements = from.if_array()) {
+  if (const json::array* elements = from.if_array()) {
     state::list out;
     out.reserve(elements->size());
     for (std::size_t i = 0; i < elements->size(); ++i) {
-      ZARRPOINT_TRY(made, place.within(i, [&] { return node_to_state((*elements)[i], place); }));
+      ZARRPOINT_TRY(made, place.within(i, [&] { return json_to_state((*elements)[i], place); }));
       out.push_back(std::move(made));
     }
     return state(std::move(out));
@@ -758,16 +758,16 @@ ZARRPOINT_INLINE result<state> node_to_state(const node& from, state_place& plac
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<node> to_node(const state& of) {
+ZARRPOINT_INLINE result<json> to_json(const state& of) {
   detail::state_place place;
-  return detail::state_to_node(of, place);
+  return detail::state_to_json(of, place);
 }
 
 namespace detail {
 
-ZARRPOINT_INLINE result<state> state_from_node(const node& from) {
+ZARRPOINT_INLINE result<state> state_from_json(const json& from) {
   detail::state_place place;
-  return detail::node_to_state(from, place);
+  return detail::json_to_state(from, place);
 }
 
 }  // namespace detail

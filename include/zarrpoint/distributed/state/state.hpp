@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/make_owner.hpp>
-#include <zarrpoint/core/node.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/distributed/shard/local_only.hpp>
 #include <zarrpoint/distributed/shard/shard_metadata.hpp>
@@ -182,7 +182,7 @@ class state {
   }
 
   /// The common value, which is not an array or object: those are lists and maps of the state.
-  const node* if_value() const noexcept { return std::get_if<node>(&held_); }
+  const json* if_value() const noexcept { return std::get_if<json>(&held_); }
   const map* if_map() const noexcept { return std::get_if<map>(&held_); }
   map* if_map() noexcept { return std::get_if<map>(&held_); }
   const list* if_list() const noexcept { return std::get_if<list>(&held_); }
@@ -222,7 +222,7 @@ class state {
   const state* child(std::string_view step) const;
 
   // In the order of `state_kind`. Leaves are shared: their descriptions are large.
-  std::variant<std::monostate, node, map, list, shared<sharded_tensor>, shared<sharded_object>,
+  std::variant<std::monostate, json, map, list, shared<sharded_tensor>, shared<sharded_object>,
                shared<sharded_factory>, local_only>
       held_;
 };
@@ -240,17 +240,17 @@ state::state(const sharded<T, Handler>& tensor) : state(sharded_tensor(tensor)) 
 
 template <class T>
 state::state(const T& from) {
-  if constexpr (std::same_as<T, bool> || std::same_as<T, node>) {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, json>) {
     static_assert(
-        !std::same_as<T, node>,
-        "zarrpoint: a node may hold whole documents; state_from_node makes a state of it");
-    held_ = node(from);
+        !std::same_as<T, json>,
+        "zarrpoint: a JSON value may hold whole documents; state_from_json makes a state of it");
+    held_ = json(from);
   } else if constexpr (detail::common_number<T> && std::floating_point<T>) {
-    held_ = node(static_cast<double>(from));
+    held_ = json(static_cast<double>(from));
   } else if constexpr (detail::common_number<T> && std::is_signed_v<T>) {
-    held_ = node(static_cast<std::int64_t>(from));
+    held_ = json(static_cast<std::int64_t>(from));
   } else if constexpr (detail::common_number<T>) {
-    held_ = node(static_cast<std::uint64_t>(from));
+    held_ = json(static_cast<std::uint64_t>(from));
   } else if constexpr (std::same_as<T, sharded_factory>) {
     held_ = detail::make_counted<const T>(from);
   } else {
@@ -269,7 +269,7 @@ result<T> state::get(std::string_view path) const {
   const auto refused = [&](errc code, std::string_view what) {
     return error{code, "state: what is at " + detail::quoted_path(path) + " " + std::string(what)};
   };
-  const node* const value = found->if_value();
+  const json* const value = found->if_value();
   if (value == nullptr)
     return refused(errc::dtype_mismatch, "is a " + std::string(to_string(found->kind())));
   if constexpr (std::same_as<T, std::string>) {

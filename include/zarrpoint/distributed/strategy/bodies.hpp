@@ -233,9 +233,9 @@ ZARRPOINT_INLINE result<void> cell_job::write_to(const zarrpoint::array& to, wri
 namespace detail {
 
 /// Those of `save_options::attributes_of`, which are sorted in a `save_job`.
-ZARRPOINT_INLINE node attributes_for(std::string_view key, const save_options& options) {
-  const node* found = find_sorted(options.attributes_of, key);
-  return found != nullptr ? *found : node();
+ZARRPOINT_INLINE json attributes_for(std::string_view key, const save_options& options) {
+  const json* found = find_sorted(options.attributes_of, key);
+  return found != nullptr ? *found : json();
 }
 
 /// What `plan_layout` needs, for the caller to add rules to: not the attributes, of which there may
@@ -257,8 +257,8 @@ ZARRPOINT_INLINE result<array_metadata> object_layout(const object_id& id,
 }
 
 /// The document of a grid of objects. Errors name its key.
-ZARRPOINT_INLINE result<node> object_document(const object_id& grid, const save_options& options) {
-  const auto made = [&]() -> result<node> {
+ZARRPOINT_INLINE result<json> object_document(const object_id& grid, const save_options& options) {
+  const auto made = [&]() -> result<json> {
     ZARRPOINT_TRY(metadata, object_layout(grid, options));
     return array_document(metadata);
   };
@@ -344,13 +344,13 @@ ZARRPOINT_INLINE result<void> zarr_saver::finish(const save_job& job,
   ZARRPOINT_TRY(of_groups, detail::attributes_of_groups(job.options.attributes_of, groups, names));
   commit.group_attributes = std::move(of_groups);
   save_options options = job.options;
-  if (options.attributes.is_null()) options.attributes = node::object{};
+  if (options.attributes.is_null()) options.attributes = json::object{};
   const auto pair = [](std::string_view from, int number) {
-    return node(node::array{node(from), node(number)});
+    return json(json::array{json(from), json(number)});
   };
   options.attributes.set(
       std::string(detail::strategies_member),
-      node::object{{"sharded", pair(backend, version)},
+      json::object{{"sharded", pair(backend, version)},
                    {"common", pair(all.common_strategy.backend, all.common_strategy.version)}});
   return detail::put_hierarchy(job.store, {commit, groups, options, job.how.limit.metadata_bytes},
                                all_core)
@@ -378,7 +378,7 @@ ZARRPOINT_INLINE result<void> zarr_saver::write_object(const save_job& job, cons
 }
 
 ZARRPOINT_INLINE result<std::vector<leaf_record>> json_common_saver::save_common(
-    const save_job& job, const node& common) const {
+    const save_job& job, const json& common) const {
   const leaf value(std::string(detail::common_leaf),
                    json_text{dump_json(common, json_style::compact)});
   const context how = with_scratch(job.how);
@@ -470,7 +470,7 @@ class zarr_reader final : public sharded_reader {
         removed.push_back(std::move(leaf.name));
         continue;
       }
-      const node& document = leaf.document->content();
+      const json& document = leaf.document->content();
       const auto parsed =
           leaf.zarr_format == 2 ? parse_array_v2(document, nullptr) : parse_array_v3(document);
       all_core = all_core && parsed && is_core_array(*parsed);
@@ -483,7 +483,7 @@ class zarr_reader final : public sharded_reader {
     ZARRPOINT_TRY(groups, groups_of(kept, commit.groups));
     commit.group_attributes = std::move(contents.group_attributes);
     std::erase_if(commit.group_attributes,
-                  [&](const node::member& one) { return !groups.contains(one.key); });
+                  [&](const json::member& one) { return !groups.contains(one.key); });
     save_options options;
     options.zarr_format = format;
     options.attributes = std::move(contents.attributes);
@@ -523,9 +523,9 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> zarr_loader::open(
   return detail::zarr_reader::open(job);
 }
 
-ZARRPOINT_INLINE result<node> json_common_loader::load_common(const load_job& job) const {
+ZARRPOINT_INLINE result<json> json_common_loader::load_common(const load_job& job) const {
   ZARRPOINT_TRY(opened, job.open());
-  if (!opened.contains(detail::common_leaf)) return node();
+  if (!opened.contains(detail::common_leaf)) return json();
   ZARRPOINT_TRY(text, opened.load<json_text>(detail::common_leaf));
   return parse_json(as_bytes(text.text), {.max_bytes = job.how.limit.metadata_bytes});
 }

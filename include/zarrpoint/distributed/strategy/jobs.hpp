@@ -8,7 +8,7 @@
 #include <zarrpoint/checkpoint/options.hpp>
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/distributed/communicate/communicator.hpp>
 #include <zarrpoint/distributed/plan/save_plan.hpp>
 #include <zarrpoint/distributed/shard/sharded_object.hpp>
@@ -55,7 +55,7 @@ struct save_job {
 struct planned_array {
   planned_tensor tensor{};
   array_metadata metadata{};
-  node document{};  ///< the same as `zarr.json` or `.zarray`
+  json document{};  ///< the same as `zarr.json` or `.zarray`
 };
 
 /// A cell that this process writes, which is one stored object.

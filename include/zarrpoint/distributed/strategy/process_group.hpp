@@ -62,10 +62,10 @@ struct group_save_options {
   /// With `fully_parallel`: in which group each process is, by rank (see `rank_mesh::group_of`). A
   /// shard is the business of the group of its main replica. Empty: all are one group.
   std::vector<int> groups{};
-  node content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
+  json content_metadata{};  ///< what the state is, for `load_content_metadata`; null: nothing
   /// What of the common state is compared between processes, where it may differ by design: a copy
   /// without a rank's own seeds or times. What rank 0 has is stored, whole. Nothing: all of it.
-  std::function<node(node)> compared_common{};
+  std::function<json(json)> compared_common{};
 };
 
 /// What becomes of keys that only one side has (Megatron-Core's StrictHandling). *Unexpected* keys

@@ -42,7 +42,7 @@ concept strategy = requires {
 template <class S>
 concept common_saver = strategy<S> && S::action ==
                        strategy_action::save_common&& requires(const S& s, const save_job& job,
-                                                               const node& common) {
+                                                               const json& common) {
   { s.save_common(job, common) } -> std::same_as<result<std::vector<leaf_record>>>;
 };
 
@@ -76,7 +76,7 @@ concept sharded_saver = strategy<S> && S::action ==
 template <class S>
 concept common_loader = strategy<S> && S::action ==
                         strategy_action::load_common&& requires(const S& s, const load_job& job) {
-  { s.load_common(job) } -> std::same_as<result<node>>;
+  { s.load_common(job) } -> std::same_as<result<json>>;
 };
 
 /// Opens the sharded part of a checkpoint. Whether it has objects is for the reader to say.
@@ -124,7 +124,7 @@ result<void> check_version_of(const S& self, int version) {
   }
 }
 struct common_saver_interface : strategy_interface {
-  virtual result<std::vector<leaf_record>> save_common(const save_job&, const node&) const = 0;
+  virtual result<std::vector<leaf_record>> save_common(const save_job&, const json&) const = 0;
 };
 struct sharded_saver_interface : strategy_interface {
   virtual result<array_metadata> layout(const save_job&, const planned_tensor&) const = 0;
@@ -141,7 +141,7 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<std::optional<std::vector<std::string>>> paths_of(const any_store&) const = 0;
 };
 struct common_loader_interface : strategy_interface {
-  virtual result<node> load_common(const load_job&) const = 0;
+  virtual result<json> load_common(const load_job&) const = 0;
 };
 struct sharded_loader_interface : strategy_interface {
   virtual result<std::shared_ptr<sharded_reader>> open(const load_job&) const = 0;
@@ -153,7 +153,7 @@ template <common_saver S>
 struct strategy_model<S> final : common_saver_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
   result<std::vector<leaf_record>> save_common(const save_job& job,
-                                               const node& common) const final {
+                                               const json& common) const final {
     return self.save_common(job, common);
   }
   S self;
@@ -215,7 +215,7 @@ struct strategy_model<S> final : sharded_saver_interface {
 template <common_loader S>
 struct strategy_model<S> final : common_loader_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
-  result<node> load_common(const load_job& job) const final { return self.load_common(job); }
+  result<json> load_common(const load_job& job) const final { return self.load_common(job); }
   result<void> check_backend(std::string_view backend) const final {
     return check_backend_of(self, backend);
   }
@@ -296,7 +296,7 @@ class any_strategy {
     constexpr bool whole = detail::is_whole_strategy<S>;
     static_assert(whole,
                   "zarrpoint: a strategy lacks a member of its action: save_common needs "
-                  "save_common(job, node); save_sharded needs layout, write and finish; "
+                  "save_common(job, json); save_sharded needs layout, write and finish; "
                   "load_common needs load_common(job); load_sharded needs open(job)");
     if constexpr (whole) {
       return detail::make_counted<const detail::strategy_model<S>>(std::move(from));

@@ -52,7 +52,7 @@ struct json_common_saver {
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::save_common;
 
-  result<std::vector<leaf_record>> save_common(const save_job& job, const node& common) const;
+  result<std::vector<leaf_record>> save_common(const save_job& job, const json& common) const;
 };
 static_assert(common_saver<json_common_saver>);
 
@@ -79,7 +79,7 @@ struct no_common_loader {
   result<void> check_backend(std::string_view) const { return {}; }
   result<void> check_version(int) const { return {}; }
 
-  result<node> load_common(const load_job&) const { return node(); }
+  result<json> load_common(const load_job&) const { return json(); }
 };
 static_assert(common_loader<no_common_loader>);
 
@@ -90,7 +90,7 @@ struct json_common_loader {
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::load_common;
 
-  result<node> load_common(const load_job& job) const;
+  result<json> load_common(const load_job& job) const;
 };
 static_assert(common_loader<json_common_loader>);
 

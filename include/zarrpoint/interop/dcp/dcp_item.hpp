@@ -137,7 +137,7 @@ array_metadata raw_metadata(const tensor_spec& spec, const dims& chunk_shape,
 
 /// An array of one chunk: its `zarr.json`, and the bytes of the chunk.
 struct value_array {
-  node document;
+  json document;
   std::vector<std::byte> chunk;
   std::size_t rank = 0;
 };
@@ -150,11 +150,11 @@ struct value_array {
 result<value_array> to_array(const torch::file& from, std::string_view name);
 
 /// What a file of torch.save holds as a document, an object of Megatron-Core as in `to_array`.
-result<node> to_node(const torch::file& from, std::string_view name);
+result<json> to_json(const torch::file& from, std::string_view name);
 
 /// Puts a value at a path of a document. Errors: `corrupt` where another value is on the way;
 /// `resource_limit` for places in lists beyond `most_gaps`, which counts those that are left empty.
-result<void> put_at(node& document, std::span<const path_step> path, node value,
+result<void> put_at(json& document, std::span<const path_step> path, json value,
                     std::size_t& most_gaps);
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

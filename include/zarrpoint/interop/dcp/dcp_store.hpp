@@ -41,7 +41,7 @@ class state_store : public v0::detail::virtual_store {
   /// All values that are not tensors as one document, in the form of the state dict. Each is at its
   /// path, where the saver told it, else by its name; `null` in a list where a tensor is. Errors:
   /// `resource_limit`; those of `torch::open` and `torch::to_document`.
-  result<node> values() const;
+  result<json> values() const;
 
   /// The file of a value that is not a tensor: its root is what was saved, and nothing of it is
   /// run. Errors: `not_found`; those of `torch::open`.

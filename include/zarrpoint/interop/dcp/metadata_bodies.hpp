@@ -991,21 +991,21 @@ ZARRPOINT_INLINE bool is_object(const torch::pickle_value& value, std::string_vi
          value.element_count() == 1;
 }
 
-ZARRPOINT_INLINE result<node> to_node(const torch::file& from, std::string_view name) {
+ZARRPOINT_INLINE result<json> to_json(const torch::file& from, std::string_view name) {
   ZARRPOINT_TRY(whole, torch::to_document(from));
   if (!is_object(from.root(), name)) return std::move(whole);
   return std::move(whole.if_array()->front());
 }
 
-ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> path, node value,
+ZARRPOINT_INLINE result<void> put_at(json& document, std::span<const path_step> path, json value,
                                      std::size_t& most_gaps) {
-  node* at = &document;
+  json* at = &document;
   for (const path_step& step : path) {
     const error in_the_way{errc::corrupt, "its path leads through another value, at " +
                                               v0::detail::in_quotes(step.text)};
     if (step.is_index) {
-      if (at->is_null()) *at = node(node::array());
-      node::array* const list = at->if_array();
+      if (at->is_null()) *at = json(json::array());
+      json::array* const list = at->if_array();
       if (list == nullptr) return in_the_way;
       std::size_t place = 0;
       const char* const end = step.text.data() + step.text.size();
@@ -1019,7 +1019,7 @@ ZARRPOINT_INLINE result<void> put_at(node& document, std::span<const path_step> 
       at = &(*list)[place];
     } else {
       if (!at->is_null() && at->if_object() == nullptr) return in_the_way;
-      if (at->find(step.text) == nullptr) at->set(step.text, node());
+      if (at->find(step.text) == nullptr) at->set(step.text, json());
       at = at->find(step.text);
     }
   }
@@ -1040,7 +1040,7 @@ ZARRPOINT_INLINE result<value_array> to_array(const torch::file& from, std::stri
     ZARRPOINT_TRY(document, to_v3(v0::detail::raw_array(numpy->spec, endian::little)));
     return value_array{std::move(document), std::move(numpy->elements), numpy->spec.shape.rank()};
   }
-  ZARRPOINT_TRY(document, to_node(from, name));
+  ZARRPOINT_TRY(document, to_json(from, name));
   return text_array(dump_json(document), true);
 }
 

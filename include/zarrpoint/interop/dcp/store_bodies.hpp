@@ -47,16 +47,16 @@ ZARRPOINT_INLINE result<std::vector<std::string>> safetensors_files(const any_st
 }
 
 /// Where the box of a tensor begins in it: `{"w": {"saved_offsets": [0, 4]}}`, or at its start.
-ZARRPOINT_INLINE result<dims> saved_offset(const node& info, std::string_view name,
+ZARRPOINT_INLINE result<dims> saved_offset(const json& info, std::string_view name,
                                            std::size_t rank) {
-  const node* const mine = info.find(name);
-  const node* const offsets = mine != nullptr ? mine->find("saved_offsets") : nullptr;
+  const json* const mine = info.find(name);
+  const json* const offsets = mine != nullptr ? mine->find("saved_offsets") : nullptr;
   if (offsets == nullptr) return dims(rank, 0);
   const auto* const list = offsets->if_array();
   if (list == nullptr || list->size() != rank)
     return error{errc::corrupt, "its saved_offsets are not of its rank"};
   dims out;
-  for (const node& one : *list) {
+  for (const json& one : *list) {
     const auto number = one.to_int64();
     if (!number || *number < 0)
       return error{errc::corrupt, "its saved_offsets must hold integers of 0 or more"};
@@ -106,7 +106,7 @@ ZARRPOINT_INLINE result<metadata> read_safetensors(const any_store& store, const
   for (const std::string& name : files) {
     ZARRPOINT_TRY(key, at.child(name));
     ZARRPOINT_TRY(file, safetensors::open(store, key));
-    node info;
+    json info;
     if (const auto told = file.metadata().find(std::string(safetensors::detail::sharding_member));
         told != file.metadata().end()) {
       ZARRPOINT_TRY(parsed,
@@ -174,7 +174,7 @@ struct leaf {
 
 /// What is not a tensor, or not read, as an array.
 struct shown_array {
-  node document;
+  json document;
   dims counts;  ///< of its chunks
   std::vector<std::byte> chunk;
   std::vector<stored_item> items{};  ///< what is not read has these for chunks
@@ -323,14 +323,14 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     ZARRPOINT_TRY(told, v0::detail::parse_object(*found, value_limits().max_bytes));
     std::string own(rest.substr(0, rest.size() - document.size()));
     if (!own.empty()) own.pop_back();
-    if (const node* const attributes = told.find("attributes"))
-      if (const node* const name = attributes->find(v0::detail::original_name_member))
+    if (const json* const attributes = told.find("attributes"))
+      if (const json* const name = attributes->find(v0::detail::original_name_member))
         if (const std::string* const text = name->if_string()) own = *text;
     v0::detail::tell_name(told, original_name(number) + (own.empty() ? "" : "/") + own);
     return v0::detail::text_blob(dump_json(told), found->name());
   }
 
-  result<node> document_of(std::size_t at) const {
+  result<json> document_of(std::size_t at) const {
     const detail::tensor_grid& grid = grids[at];
     const tensor_spec spec{metadata.tensors[at].spec.type, grid.shape()};
     return to_v3(detail::raw_metadata(spec, grid.chunk_shape(), grid.edges()));
@@ -380,7 +380,7 @@ struct state_store::state final : std::enable_shared_from_this<state_store::stat
     return unread({"object", made.failure().message, {}}, {metadata.values[of.at].from});
   }
 
-  result<node> document(std::size_t number) const override {
+  result<json> document(std::size_t number) const override {
     if (leaves[number].is == detail::leaf::kind::tensor) return document_of(leaves[number].at);
     ZARRPOINT_TRY(made, shown(number));
     return std::move(made.document);
@@ -488,9 +488,9 @@ ZARRPOINT_INLINE const dcp::metadata& state_store::metadata() const noexcept {
   return state_->metadata;
 }
 
-ZARRPOINT_INLINE result<node> state_store::values() const {
-  return guarded([&]() -> result<node> {
-    node out = node(node::object());
+ZARRPOINT_INLINE result<json> state_store::values() const {
+  return guarded([&]() -> result<json> {
+    json out = json(json::object());
     std::size_t most_gaps = std::size_t{1} << 20;
     for (std::size_t i = 0; i < state_->leaves.size(); ++i) {
       const detail::leaf& leaf = state_->leaves[i];
@@ -498,7 +498,7 @@ ZARRPOINT_INLINE result<node> state_store::values() const {
       const std::string name = state_->original_name(i);
       const auto put = [&]() -> result<void> {
         ZARRPOINT_TRY(file, state_->open_value(leaf));
-        ZARRPOINT_TRY(made, detail::to_node(file, name));
+        ZARRPOINT_TRY(made, detail::to_json(file, name));
         std::vector<path_step> path;
         if (leaf.is == detail::leaf::kind::value) path = state_->metadata.values[leaf.at].path;
         if (path.empty()) path = {{name, false}};

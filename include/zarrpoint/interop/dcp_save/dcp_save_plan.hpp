@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
@@ -61,7 +61,7 @@ result<std::vector<box>> cut_box(const box& of, std::size_t element_size, std::u
 /// A value of JSON as values of a state dict: PyTorch flattens dicts, and lists with dicts in them.
 /// An empty dict leaves nothing: PyTorch looks for none, and would take one for a sign that the
 /// checkpoint is of before 2.4.
-std::vector<std::pair<std::vector<path_step>, const node*>> flatten(const node& value,
+std::vector<std::pair<std::vector<path_step>, const json*>> flatten(const json& value,
                                                                     std::vector<path_step> path);
 
 /// The steps of a path, joined as PyTorch does.

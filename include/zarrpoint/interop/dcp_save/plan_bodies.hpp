@@ -128,30 +128,30 @@ ZARRPOINT_INLINE result<std::vector<box>> cut_box(const box& of, std::size_t ele
 }
 
 /// Whether PyTorch keeps it as one value.
-ZARRPOINT_INLINE bool is_terminal(const node& value) {
+ZARRPOINT_INLINE bool is_terminal(const json& value) {
   if (value.if_object() != nullptr) return torch::detail::is_value_word(value);
-  const node::array* elements = value.if_array();
+  const json::array* elements = value.if_array();
   if (elements == nullptr) return true;
   return std::all_of(elements->begin(), elements->end(),
-                     [](const node& one) { return is_terminal(one); });
+                     [](const json& one) { return is_terminal(one); });
 }
 
-ZARRPOINT_INLINE std::vector<std::pair<std::vector<path_step>, const node*>> flatten(
-    const node& value, std::vector<path_step> path) {
-  std::vector<std::pair<std::vector<path_step>, const node*>> out;
+ZARRPOINT_INLINE std::vector<std::pair<std::vector<path_step>, const json*>> flatten(
+    const json& value, std::vector<path_step> path) {
+  std::vector<std::pair<std::vector<path_step>, const json*>> out;
   if (is_terminal(value)) {
     out.emplace_back(std::move(path), &value);
     return out;
   }
-  const auto add = [&](path_step step, const node& below) {
+  const auto add = [&](path_step step, const json& below) {
     std::vector<path_step> longer = path;
     longer.push_back(std::move(step));
     for (auto& one : flatten(below, std::move(longer))) out.push_back(std::move(one));
   };
-  if (const node::object* members = value.if_object()) {
+  if (const json::object* members = value.if_object()) {
     for (const auto& [key, below] : *members) add({key, false}, below);
   } else {
-    const node::array& elements = *value.if_array();
+    const json::array& elements = *value.if_array();
     for (std::size_t i = 0; i < elements.size(); ++i) add({std::to_string(i), true}, elements[i]);
   }
   return out;
@@ -293,13 +293,13 @@ ZARRPOINT_INLINE result<shared_plan> plan_items(std::span<const held_parts> all)
 // ------------------------------------------------------------------------- dcp_described_state.hpp
 
 /// A number of C++ as one of Python; nothing for those that Python has no type for.
-ZARRPOINT_INLINE result<std::optional<node>> number_of(const host_view& from) {
-  const auto as = [&](auto zero) -> result<std::optional<node>> {
+ZARRPOINT_INLINE result<std::optional<json>> number_of(const host_view& from) {
+  const auto as = [&](auto zero) -> result<std::optional<json>> {
     auto made = zero;
     const tensor_spec spec{dtype_of<decltype(made)>, {}};
     ZARRPOINT_CHECK(
         v0::detail::cast_elements(dense_view(reinterpret_cast<std::byte*>(&made), spec), from));
-    return std::optional<node>(made);
+    return std::optional<json>(made);
   };
   switch (from.type.kind()) {
     case dtype_kind::bool_: return as(false);
@@ -315,7 +315,7 @@ ZARRPOINT_INLINE result<std::optional<node>> number_of(const host_view& from) {
     case dtype_kind::bfloat16:
     case dtype_kind::float32:
     case dtype_kind::float64: return as(0.0);
-    default: return std::optional<node>();
+    default: return std::optional<json>();
   }
 }
 
@@ -360,7 +360,7 @@ ZARRPOINT_INLINE result<void> described_state::add_leaf(const v0::leaf& value) {
   if (spec.type == dtype_kind::string && is_one && value.host_accessible()) {
     ZARRPOINT_TRY(view, value.view());
     const auto& text = *reinterpret_cast<const std::string*>(view.data);
-    return add_value(name, torch::value(node(text)), path_of(name));
+    return add_value(name, torch::value(json(text)), path_of(name));
   }
   const bool is_json = value.typestr() == json_text::zarrpoint_handler::typestr;
   if (is_json || value.typestr() == byte_string::zarrpoint_handler::typestr) {

@@ -8,7 +8,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
 #include <zarrpoint/distributed/save/plan_group_save.hpp>
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/exec/progress_meter.hpp>
@@ -710,8 +710,8 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
   const auto held = v0::detail::make_counted<detail::leaves_of_state>();
   ZARRPOINT_TRY(prepared, v0::detail::prepare_without_objects(what, "a checkpoint of PyTorch"));
   held->state = std::move(prepared);
-  ZARRPOINT_TRY(common, to_node(held->state.common));
-  const node::object* const members = common.if_object();
+  ZARRPOINT_TRY(common, to_json(held->state.common));
+  const json::object* const members = common.if_object();
   if (members == nullptr)
     return error{errc::invalid_argument, "the state of a checkpoint of PyTorch must be a map"};
   for (const auto& [key, value] : *members)

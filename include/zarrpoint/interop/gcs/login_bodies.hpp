@@ -25,7 +25,7 @@ ZARRPOINT_INLINE result<gcs_credentials> parse_google_token(std::string_view tex
   ZARRPOINT_TRY(document, parse_key_document(text, from));
   gcs_credentials out{.token = text_member(document, "access_token")};
   if (out.token.empty()) return error{errc::corrupt, std::string(from) + " gave no token"};
-  const node* const lasts = document.find("expires_in");
+  const json* const lasts = document.find("expires_in");
   const auto seconds = lasts == nullptr ? std::optional<std::int64_t>() : lasts->to_int64();
   out.expires = seconds_now() + std::clamp<std::int64_t>(seconds.value_or(0), 0, 86400);
   return out;
@@ -42,7 +42,7 @@ ZARRPOINT_INLINE std::string to_base64_url(std::string_view text) {
 
 inline constexpr std::string_view google_token_url = "https://oauth2.googleapis.com/token";
 
-ZARRPOINT_INLINE std::string token_url_of(const node& document) {
+ZARRPOINT_INLINE std::string token_url_of(const json& document) {
   std::string url = text_member(document, "token_uri");
   return url.empty() ? std::string(google_token_url) : url;
 }

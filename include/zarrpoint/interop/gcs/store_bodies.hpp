@@ -18,7 +18,7 @@ namespace detail {
 
 // ---------------------------------------------------------------------------------- gcs_client.hpp
 
-ZARRPOINT_INLINE result<node> parse_gcs_answer(std::string_view text) {
+ZARRPOINT_INLINE result<json> parse_gcs_answer(std::string_view text) {
   auto document =
       parse_json(std::as_bytes(std::span(text)), {.max_bytes = 16 << 20, .max_depth = 16});
   if (document && document->if_object() != nullptr) return document;
@@ -29,20 +29,20 @@ ZARRPOINT_INLINE result<bucket_listing> parse_gcs_listing(std::string_view docum
   ZARRPOINT_TRY(page, parse_gcs_answer(document));
   bucket_listing out;
   out.next = text_member(page, "nextPageToken");
-  const auto elements = [&](std::string_view name) -> const node::array& {
-    static const node::array none;
-    const node* const member = page.find(name);
-    const node::array* const all = member == nullptr ? nullptr : member->if_array();
+  const auto elements = [&](std::string_view name) -> const json::array& {
+    static const json::array none;
+    const json* const member = page.find(name);
+    const json::array* const all = member == nullptr ? nullptr : member->if_array();
     return all == nullptr ? none : *all;
   };
-  for (const node& one : elements("items")) {
+  for (const json& one : elements("items")) {
     bucket_listing::object object{.key = text_member(one, "name")};
     if (object.key.empty()) return error{errc::corrupt, "its answer has an object without a name"};
     object.size = whole_number(text_member(one, "size")).value_or(0);
     object.modified = text_member(one, "updated");
     out.objects.push_back(std::move(object));
   }
-  for (const node& one : elements("prefixes")) {
+  for (const json& one : elements("prefixes")) {
     if (const std::string* const text = one.if_string()) out.prefixes.push_back(*text);
   }
   return out;
@@ -53,9 +53,9 @@ ZARRPOINT_INLINE result<gcs_object> parse_gcs_object(std::string_view document) 
   gcs_object out{.generation = text_member(found, "generation"),
                  .crc32c = text_member(found, "crc32c"),
                  .created = text_member(found, "timeCreated")};
-  const node* const marks = found.find("metadata");
-  if (const node::object* const all = marks == nullptr ? nullptr : marks->if_object()) {
-    for (const node::member& one : *all) {
+  const json* const marks = found.find("metadata");
+  if (const json::object* const all = marks == nullptr ? nullptr : marks->if_object()) {
+    for (const json::member& one : *all) {
       if (const std::string* const text = one.value.if_string())
         out.marks.emplace_back(one.key, *text);
     }

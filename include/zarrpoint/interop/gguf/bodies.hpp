@@ -89,7 +89,7 @@ class header_reader {
     return std::string(as_text(bytes));
   }
 
-  result<node> value(value_type type, std::size_t depth = 0) {
+  result<json> value(value_type type, std::size_t depth = 0) {
     if (++values_ > limits_.max_values)
       return error{errc::resource_limit, "it has more values than " +
                                              std::to_string(limits_.max_values) +
@@ -105,21 +105,21 @@ class header_reader {
       case value_type::int64: return signed_number<std::int64_t>();
       case value_type::float32: {
         ZARRPOINT_TRY(read, number<float>());
-        return node(double{read});
+        return json(double{read});
       }
       case value_type::float64: {
         ZARRPOINT_TRY(read, number<double>());
-        return node(read);
+        return json(read);
       }
       case value_type::bool_: {
         ZARRPOINT_TRY(read, number<std::uint8_t>());
         if (read > 1) return error{errc::corrupt, "a bool that is neither 0 nor 1"};
-        return node(read == 1);
+        return json(read == 1);
       }
       case value_type::string: {
         ZARRPOINT_TRY(read, text(limits_.max_bytes));
-        if (is_utf8(read)) return node(std::move(read));
-        node out;
+        if (is_utf8(read)) return json(std::move(read));
+        json out;
         out.set("base64", v0::detail::to_base64(as_bytes(read)));
         return out;
       }
@@ -130,12 +130,12 @@ class header_reader {
   }
 
   /// The elements of an array, after their type has been read.
-  result<node> elements(value_type type, std::size_t depth) {
+  result<json> elements(value_type type, std::size_t depth) {
     ZARRPOINT_TRY(count, number<std::uint64_t>());
     if (count > from_.size() - position_)  // each has a byte at least
       return error{errc::corrupt,
                    "an array of " + std::to_string(count) + " elements is longer than the file"};
-    node::array out;
+    json::array out;
     // To touch memory for the first time costs more than to read what fills it: once is enough. A
     // count may lie, as far as the limit allows; those of lists within lists would add up.
     if (depth == 1)
@@ -145,22 +145,22 @@ class header_reader {
       ZARRPOINT_TRY(read, value(type, depth));
       out.push_back(std::move(read));
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
 
  private:
   template <class T>
-  result<node> unsigned_number() {
+  result<json> unsigned_number() {
     ZARRPOINT_TRY(read, number<T>());
-    return node(std::uint64_t{read});
+    return json(std::uint64_t{read});
   }
   template <class T>
-  result<node> signed_number() {
+  result<json> signed_number() {
     ZARRPOINT_TRY(read, number<T>());
-    return node(std::int64_t{read});
+    return json(std::int64_t{read});
   }
 
-  result<node> array(std::size_t depth) {
+  result<json> array(std::size_t depth) {
     if (depth == limits_.max_depth)
       return error{errc::resource_limit, "arrays are nested too deep (header_limits::max_depth)"};
     ZARRPOINT_TRY(type, number<std::uint32_t>());
@@ -280,7 +280,7 @@ ZARRPOINT_INLINE result<void> place_tensors(header& of, std::uint64_t begin, std
 
 /// An alignment is a power of two; readers need no more.
 ZARRPOINT_INLINE result<void> take_alignment(header& of) {
-  const node* const told = of.find("general.alignment");
+  const json* const told = of.find("general.alignment");
   if (told == nullptr) return {};
   const auto number = told->to_uint64();
   if (!number || !std::has_single_bit(*number) || *number > std::uint64_t{1} << 30)
@@ -331,7 +331,7 @@ ZARRPOINT_INLINE std::optional<element_type> find_element_type(std::uint32_t num
   }
 }
 
-ZARRPOINT_INLINE const node* header::find(std::string_view key) const {
+ZARRPOINT_INLINE const json* header::find(std::string_view key) const {
   for (const metadata_entry& entry : metadata)
     if (entry.key == key) return &entry.value;
   return nullptr;
@@ -395,7 +395,7 @@ inline constexpr std::size_t most_in_attributes = 64;
 /// Numbers of one type as the elements of an array.
 template <class T>
 result<void> add_numbers(v0::detail::virtual_hierarchy& to, const std::string& name,
-                         const node::array& values) {
+                         const json::array& values) {
   std::vector<std::byte> chunk(values.size() * sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
     T value{};
@@ -415,10 +415,10 @@ result<void> add_numbers(v0::detail::virtual_hierarchy& to, const std::string& n
 }
 
 ZARRPOINT_INLINE result<void> add_texts(v0::detail::virtual_hierarchy& to, const std::string& name,
-                                        const node::array& values) {
+                                        const json::array& values) {
   std::vector<std::string_view> texts;
   texts.reserve(values.size());
-  for (const node& value : values) texts.push_back(*value.if_string());
+  for (const json& value : values) texts.push_back(*value.if_string());
   ZARRPOINT_TRY(made, v0::detail::array_of_texts({static_cast<index_t>(values.size())}, texts));
   return to.add(name, made.metadata, std::move(made.chunk));
 }
@@ -427,11 +427,11 @@ ZARRPOINT_INLINE result<void> add_texts(v0::detail::virtual_hierarchy& to, const
 ZARRPOINT_INLINE result<bool> add_long_array(v0::detail::virtual_hierarchy& to,
                                              const metadata_entry& of) {
   if (of.type != value_type::array || of.element_type == value_type::array) return false;
-  const node::array& values = *of.value.if_array();
+  const json::array& values = *of.value.if_array();
   if (values.size() <= most_in_attributes) return false;
   const bool is_text = of.element_type == value_type::string;
   if (is_text && !std::all_of(values.begin(), values.end(),
-                              [](const node& one) { return one.if_string() != nullptr; }))
+                              [](const json& one) { return one.if_string() != nullptr; }))
     return false;  // not all of it is UTF-8
   const std::string name = "metadata/" + of.key;
   const auto add = [&]() -> result<void> {
@@ -454,8 +454,8 @@ ZARRPOINT_INLINE result<bool> add_long_array(v0::detail::virtual_hierarchy& to,
   return true;
 }
 
-ZARRPOINT_INLINE node to_list(const dims& shape) {
-  node::array out;
+ZARRPOINT_INLINE json to_list(const dims& shape) {
+  json::array out;
   for (const index_t extent : shape) out.emplace_back(std::int64_t{extent});
   return out;
 }
@@ -463,7 +463,7 @@ ZARRPOINT_INLINE node to_list(const dims& shape) {
 ZARRPOINT_INLINE array_metadata stored_as(const tensor_info& of) {
   array_metadata out = v0::detail::raw_array(of.spec, endian::little);
   if (of.type.block_elements == 1) return out;
-  node told;
+  json told;
   told.set("type", of.type.name);
   told.set("shape", to_list(of.shape));
   told.set("block_elements", static_cast<std::uint64_t>(of.type.block_elements));
@@ -493,16 +493,16 @@ ZARRPOINT_INLINE result<void> add_tensors(
 }
 
 ZARRPOINT_INLINE result<void> add_metadata(v0::detail::virtual_hierarchy& tree, const header& of) {
-  node::object metadata;  // no key is there twice
+  json::object metadata;  // no key is there twice
   for (const metadata_entry& entry : of.metadata) {
     ZARRPOINT_TRY(is_array, add_long_array(tree, entry));
     if (!is_array) metadata.push_back({entry.key, entry.value});
   }
-  node told;
+  json told;
   told.set("version", std::uint64_t{of.version});
   told.set("alignment", std::uint64_t{of.alignment});
-  told.set("metadata", node(std::move(metadata)));
-  node attributes;
+  told.set("metadata", json(std::move(metadata)));
+  json attributes;
   attributes.set("gguf", std::move(told));
   return tree.finish(attributes);
 }
@@ -513,8 +513,8 @@ struct part_number {
   std::uint64_t count = 1;
 
   static part_number of(const header& from) {
-    const node* const no = from.find("split.no");
-    const node* const count = from.find("split.count");
+    const json* const no = from.find("split.no");
+    const json* const count = from.find("split.count");
     if (no == nullptr || count == nullptr) return {};
     return {no->to_uint64().value_or(0), count->to_uint64().value_or(1)};
   }
@@ -541,7 +541,7 @@ ZARRPOINT_INLINE result<void> check_parts(const header& all) {
   if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     return error{errc::corrupt,
                  "the tensor " + v0::detail::in_quotes(*twice) + " is in two of its parts"};
-  const node* const told = all.find("split.tensors.count");
+  const json* const told = all.find("split.tensors.count");
   if (told == nullptr || told->to_uint64() == names.size()) return {};
   return error{errc::corrupt, "its parts have " + std::to_string(names.size()) +
                                   " tensors, and its split.tensors.count is another number"};

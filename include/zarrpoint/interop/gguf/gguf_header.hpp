@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -40,7 +40,7 @@ struct metadata_entry {
   std::string key;
   value_type type{};
   value_type element_type{};  ///< of an array
-  node value;                 ///< an array of nodes for an array
+  json value;                 ///< an array of nodes for an array
 };
 
 /// How elements are stored: one by one, or in blocks that quantise many along the last axis.
@@ -86,7 +86,7 @@ struct header {
   std::vector<tensor_info> tensors;  ///< in the order of the file
 
   /// The value of a key, or null.
-  const node* find(std::string_view key) const;
+  const json* find(std::string_view key) const;
 };
 
 /// Reads the header. Errors: `corrupt`, naming the key or the tensor, also for tensors that overlap

@@ -162,44 +162,44 @@ ZARRPOINT_INLINE std::vector<std::string> shown_names(const std::vector<std::str
   return out;
 }
 
-ZARRPOINT_INLINE node unread_document(const unread_entry& what) {
+ZARRPOINT_INLINE json unread_document(const unread_entry& what) {
   const auto list = [](const dims& extents) {
-    node::array out;
+    json::array out;
     for (const index_t extent : extents) out.emplace_back(std::int64_t{extent});
     return out;
   };
   dims chunk = what.shape;
   for (index_t& extent : chunk) extent = std::max<index_t>(extent, 1);
   // A type that this library has would make it an array that reads as its fill value.
-  node type = printable(what.type, 200);
+  json type = printable(what.type, 200);
   if (what.type.empty() || parse_data_type_v3(type)) type = "unread " + *type.if_string();
-  const auto named = [](const char* name, node configuration) {
-    return node::object{{"name", name}, {"configuration", std::move(configuration)}};
+  const auto named = [](const char* name, json configuration) {
+    return json::object{{"name", name}, {"configuration", std::move(configuration)}};
   };
-  return node::object{
+  return json::object{
       {"zarr_format", 3},
       {"node_type", "array"},
       {"shape", list(what.shape)},
       {"data_type", std::move(type)},
-      {"chunk_grid", named("regular", node::object{{"chunk_shape", list(chunk)}})},
-      {"chunk_key_encoding", named("default", node::object{{"separator", "/"}})},
+      {"chunk_grid", named("regular", json::object{{"chunk_shape", list(chunk)}})},
+      {"chunk_key_encoding", named("default", json::object{{"separator", "/"}})},
       {"fill_value", 0},
-      {"codecs", node::array{named("bytes", node::object{})}},
-      {"attributes", node::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
+      {"codecs", json::array{named("bytes", json::object{})}},
+      {"attributes", json::object{{std::string(unread_member), printable(what.reason, 1000)}}}};
 }
 
 inline std::string told_name(std::string_view name) {
   return is_utf8(name) ? std::string(name) : printable(name, name.size());
 }
 
-ZARRPOINT_INLINE void tell_name(node& document, std::string_view name) {
-  node attributes;
-  if (node* const own = document.find("attributes")) attributes = std::move(*own);
+ZARRPOINT_INLINE void tell_name(json& document, std::string_view name) {
+  json attributes;
+  if (json* const own = document.find("attributes")) attributes = std::move(*own);
   attributes.set(std::string(original_name_member), told_name(name));
   document.set("attributes", std::move(attributes));
 }
 
-ZARRPOINT_INLINE result<node> parse_object(const blob& from, std::uint64_t most) {
+ZARRPOINT_INLINE result<json> parse_object(const blob& from, std::uint64_t most) {
   const std::uint64_t size = from.size();
   if (size > most)
     return error{errc::resource_limit, from.name() + ": it has " + std::to_string(size) +
@@ -212,9 +212,9 @@ ZARRPOINT_INLINE result<node> parse_object(const blob& from, std::uint64_t most)
 }
 
 /// A document that is made here as text, in which the attributes come last.
-inline std::string document_text(node document) {
-  node attributes = node::object{};
-  if (node* const own = document.find("attributes")) attributes = std::move(*own);
+inline std::string document_text(json document) {
+  json attributes = json::object{};
+  if (json* const own = document.find("attributes")) attributes = std::move(*own);
   std::erase_if(*document.if_object(), [](const auto& one) { return one.key == "attributes"; });
   document.set("attributes", std::move(attributes));
   return dump_json(document);
@@ -287,7 +287,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> lazy_nodes::with_name(const hiera
     stored = text_blob("{}", at.name);
   }
   ZARRPOINT_TRY(told, parse_object(*stored, most));
-  node whole = is_v3 ? std::move(told) : node(node::object{{"attributes", std::move(told)}});
+  json whole = is_v3 ? std::move(told) : json(json::object{{"attributes", std::move(told)}});
   tell_name(whole, original_name(at.number));
   return text_blob(dump_json(is_v3 ? whole : *whole.find("attributes")), stored->name());
 }
@@ -432,14 +432,14 @@ ZARRPOINT_INLINE result<void> virtual_hierarchy::make_groups() {
   return {};
 }
 
-ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const node& attributes, bool are_keys) {
+ZARRPOINT_INLINE result<void> virtual_hierarchy::finish(const json& attributes, bool are_keys) {
   group_budget budget;
   for (const place& each : places_)  // before their names are made
     if (each.name.size() > max_leaf_name) ZARRPOINT_CHECK(budget.charge(each.name));
   recent_ = {};
   ZARRPOINT_CHECK(show_names(are_keys));
   ZARRPOINT_CHECK(make_groups());
-  node group = node::object{{"zarr_format", 3}, {"node_type", "group"}};
+  json group = json::object{{"zarr_format", 3}, {"node_type", "group"}};
   group_text_ = shared_text_of(dump_json(group));
   if (!attributes.is_null()) group.set("attributes", attributes);
   if (places_.empty() || !places_[0].name.empty()) root_text_ = shared_text_of(dump_json(group));
@@ -521,7 +521,7 @@ ZARRPOINT_INLINE array_metadata raw_array(const tensor_spec& spec, endian order)
   out.chunk_shape = spec.shape;
   mend_empty_chunks(out);
   out.fill = fill_value::zero(spec.type);
-  node how;
+  json how;
   if (spec.type.scalar_size() > 1) how.set("endian", order == endian::little ? "little" : "big");
   out.codecs.emplace_back("bytes", std::move(how));
   return out;
@@ -589,13 +589,13 @@ ZARRPOINT_INLINE std::vector<std::string> weight_index::files() const {
   return out;
 }
 
-ZARRPOINT_INLINE result<weight_index> parse_weight_index(const node& document) {
-  const node* const map = document.find("weight_map");
+ZARRPOINT_INLINE result<weight_index> parse_weight_index(const json& document) {
+  const json* const map = document.find("weight_map");
   if (map == nullptr || map->if_object() == nullptr)
     return error{errc::corrupt,
                  "it has no object \"weight_map\": it is not the index of a model in files"};
   weight_index out;
-  for (const node::member& one : *map->if_object()) {
+  for (const json::member& one : *map->if_object()) {
     const std::string* const file = one.value.if_string();
     // A name in a file must not lead to files elsewhere.
     if (file == nullptr || file->empty() || file->find('/') != file->npos || *file == "." ||
@@ -604,8 +604,8 @@ ZARRPOINT_INLINE result<weight_index> parse_weight_index(const node& document) {
                                       " names a file that is not in the directory of the index"};
     out.file_of.emplace(one.key, *file);
   }
-  if (const node* const metadata = document.find("metadata"))
-    if (const node* const total = metadata->find("total_size")) out.total_size = total->to_uint64();
+  if (const json* const metadata = document.find("metadata"))
+    if (const json* const total = metadata->find("total_size")) out.total_size = total->to_uint64();
   return out;
 }
 
@@ -627,17 +627,17 @@ struct left_tensors {
   static constexpr std::size_t most_told = 1000;
 
   std::uint64_t count = 0;
-  node::array told;
+  json::array told;
 
   void add(std::string_view name, const std::string& file, std::string reason) {
     if (++count > most_told) return;
-    told.emplace_back(node::object{{"name", printable(name, 1000)},
+    told.emplace_back(json::object{{"name", printable(name, 1000)},
                                    {"file", printable(file, 1000)},
                                    {"reason", std::move(reason)}});
   }
-  node document() && {
+  json document() && {
     if (count == 0) return {};
-    return node::object{{"left_out", count}, {"tensors", std::move(told)}};
+    return json::object{{"left_out", count}, {"tensors", std::move(told)}};
   }
 };
 
@@ -647,7 +647,7 @@ ZARRPOINT_INLINE result<model_files> model_files::at(const any_store& base, stor
   return model_files{base, std::move(index), *std::move(read)};
 }
 
-ZARRPOINT_INLINE result<node> model_files::join(const file_adder& add_file,
+ZARRPOINT_INLINE result<json> model_files::join(const file_adder& add_file,
                                                 virtual_hierarchy& to) const {
   const weight_index& of = index;
   const auto add = [&](const std::string& name) -> result<void> {

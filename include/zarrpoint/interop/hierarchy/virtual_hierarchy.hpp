@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/concepts.hpp>
@@ -36,13 +36,13 @@ inline constexpr std::string_view unread_member = "unread";
 
 /// The `zarr.json` of such an entry. Its stored bytes, if there are any, are the objects `c/0`,
 /// `c/1` and so on beneath it, for those who compare them.
-node unread_document(const unread_entry& what);
+json unread_document(const unread_entry& what);
 
 /// Adds the attribute that tells the name in the file.
-void tell_name(node& document, std::string_view name);
+void tell_name(json& document, std::string_view name);
 
 /// The JSON that an object is. Errors: `resource_limit` above `most` bytes; those of `parse_json`.
-result<node> parse_object(const blob& from, std::uint64_t most);
+result<json> parse_object(const blob& from, std::uint64_t most);
 
 /// What lies at a name of a hierarchy, if that is not a group.
 struct hierarchy_place {
@@ -62,7 +62,7 @@ class lazy_nodes {
   /// What the file calls it.
   virtual std::string original_name(std::size_t number) const = 0;
   /// The `zarr.json` of an array, without that name.
-  virtual result<node> document(std::size_t number) const = 0;
+  virtual result<json> document(std::size_t number) const = 0;
   /// Its chunks along each axis.
   virtual result<dims> counts(std::size_t number) const = 0;
   /// A chunk by its key beneath the array; a null pointer for none.
@@ -122,7 +122,7 @@ class virtual_hierarchy {
   /// Adds the groups, the root with attributes; call it once, after all arrays. `are_keys`: the
   /// names are as `shown_names` makes them. Errors: `resource_limit` where names make groups of
   /// which the names alone take more than 64 MiB.
-  result<void> finish(const node& attributes, bool are_keys = false);
+  result<void> finish(const json& attributes, bool are_keys = false);
 
   using place = hierarchy_place;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 #include <zarrpoint/store/base/key.hpp>
@@ -39,7 +39,7 @@ struct weight_index {
 
 /// The index that a JSON document is. Errors: `corrupt` for one without an object `weight_map`, and
 /// for a tensor whose file is not in the directory of the index.
-result<weight_index> parse_weight_index(const node& document);
+result<weight_index> parse_weight_index(const json& document);
 
 /// The index at `key`; nothing where there is no such file. Errors: those of the store and of
 /// `parse_weight_index`; `resource_limit` above 256 MiB.
@@ -62,7 +62,7 @@ struct model_files {
   /// people. These are `left_out`, the number, and `tensors`, the first thousand, each with `name`,
   /// `file` and `reason`. It is null where nothing is. Errors: `not_found`; `corrupt` for a tensor
   /// that its file has not; those of `add_file`. They name the file.
-  result<node> join(const file_adder& add_file, virtual_hierarchy& to) const;
+  result<json> join(const file_adder& add_file, virtual_hierarchy& to) const;
 };
 
 /// Whether a look finds a directory with an index of that name, and nothing that counts more: a

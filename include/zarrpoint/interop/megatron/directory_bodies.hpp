@@ -31,7 +31,7 @@ namespace detail {
 
 ZARRPOINT_INLINE std::string to_json(const backends& from) {
   const auto text = [](const std::string& name) {
-    return dump_json(node(name), json_style::compact);
+    return dump_json(json(name), json_style::compact);
   };
   return R"({"sharded_backend": )" + text(from.sharded) + R"(, "sharded_backend_version": )" +
          std::to_string(from.sharded_version) + R"(, "common_backend": )" + text(from.common) +
@@ -52,8 +52,8 @@ ZARRPOINT_INLINE result<backends> read_metadata(const any_store& store) {
   backends out;
   const auto read = [&](const std::string& part, std::string& name,
                         std::int64_t& version) -> result<void> {
-    const node* backend = document.find(part + "_backend");
-    const node* number = document.find(part + "_backend_version");
+    const json* backend = document.find(part + "_backend");
+    const json* number = document.find(part + "_backend_version");
     if (backend == nullptr || backend->if_string() == nullptr || number == nullptr ||
         !number->to_int64())
       return error{errc::corrupt, store.describe(key) + ": it does not name the " + part +
@@ -206,8 +206,8 @@ ZARRPOINT_INLINE result<void> check_attributes(const save_job& job) {
 ZARRPOINT_INLINE bool are_raw(std::span<const codec_spec> codecs) {
   const codec_spec little = raw_codecs().front();
   if (codecs.size() != 1 || codecs[0].name != little.name) return false;
-  const node& how = codecs[0].configuration;
-  return how.is_null() || how == node(node::object{}) || how == little.configuration;
+  const json& how = codecs[0].configuration;
+  return how.is_null() || how == json(json::object{}) || how == little.configuration;
 }
 
 ZARRPOINT_INLINE result<void> check_rules(const save_job& job, const tensor_spec& cell,
@@ -406,7 +406,7 @@ ZARRPOINT_INLINE result<void> check_common(const any_store& store, const backend
                                       "), not of (torch, 1)"};
 }
 
-ZARRPOINT_INLINE result<node> common_document(const any_store& store, const context& how) {
+ZARRPOINT_INLINE result<json> common_document(const any_store& store, const context& how) {
   ZARRPOINT_TRY(key, store_key::parse(common_file));
   ZARRPOINT_TRY(file, torch::open(store, key));
   ZARRPOINT_TRY(there, store.open(key));
@@ -418,7 +418,7 @@ ZARRPOINT_INLINE result<node> common_document(const any_store& store, const cont
   return torch::to_document(file, limits).at(std::string(common_file));
 }
 
-ZARRPOINT_INLINE result<node> read_common(const any_store& store, const context& how) {
+ZARRPOINT_INLINE result<json> read_common(const any_store& store, const context& how) {
   ZARRPOINT_TRY(wrote, read_metadata(store));
   ZARRPOINT_CHECK(check_common(store, wrote));
   return common_document(store, how);
@@ -525,7 +525,7 @@ ZARRPOINT_INLINE result<torch::file> directory::common() const {
   return torch::open(store_, key);
 }
 
-ZARRPOINT_INLINE result<node> directory::common_node() const {
+ZARRPOINT_INLINE result<json> directory::common_json() const {
   ZARRPOINT_CHECK(detail::check_common(store_, backends_));
   return detail::common_document(store_, how_);
 }
@@ -753,7 +753,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> loader::open(const load
 }
 
 ZARRPOINT_INLINE result<std::vector<leaf_record>> common_saver::save_common(
-    const save_job& job, const node& common) const {
+    const save_job& job, const json& common) const {
   ZARRPOINT_TRY(values, torch::detail::document_value(common).at(detail::common_file));
   ZARRPOINT_CHECK(detail::write_common(job.store, values));
   return std::vector<leaf_record>{};

@@ -46,7 +46,7 @@ class tensor_folders : public v0::detail::virtual_store {
       return std::string(folders[number].str());
     }
     // It has documents of its own, of Zarr v2.
-    result<node> document(std::size_t) const override { return node(); }
+    result<json> document(std::size_t) const override { return json(); }
     result<dims> counts(std::size_t) const override { return dims(); }
     result<std::unique_ptr<blob>> chunk(std::size_t, std::string_view, std::string) const override {
       return std::unique_ptr<blob>();
@@ -60,7 +60,7 @@ class tensor_folders : public v0::detail::virtual_store {
       if (object != nullptr || !is_chunk)
         return with_name(at, rest, std::move(object), most_document_bytes);
       ZARRPOINT_TRY(document, document_of(folders[at.number]));
-      const node* const fill = document.find("fill_value");
+      const json* const fill = document.find("fill_value");
       if (fill == nullptr || !fill->is_null()) return std::move(object);
       return error{errc::not_found, called + ": a chunk is missing, and Megatron-Core stores all"};
     }
@@ -74,10 +74,10 @@ class tensor_folders : public v0::detail::virtual_store {
       return base.describe(folders[number].child(rest).value_or(folders[number]));
     }
 
-    result<node> document_of(const store_key& folder) const {
+    result<json> document_of(const store_key& folder) const {
       ZARRPOINT_TRY(key, folder.child(".zarray"));
       ZARRPOINT_TRY(text, get(base, key, most_document_bytes));
-      if (!text || text->empty()) return node();  // the lock of a process
+      if (!text || text->empty()) return json();  // the lock of a process
       return parse_json(*text).at(base.describe(key));
     }
 
@@ -137,8 +137,8 @@ ZARRPOINT_INLINE result<claim> format::sniff(const place_look& at) {
   ZARRPOINT_TRY(is_zarr, at.has_zarr());
   ZARRPOINT_TRY(text, get(at.directory(), key, most));
   const auto told = parse_json(text ? bytes_view(*text) : bytes_view());
-  const node* const backend = told ? told->find("sharded_backend") : nullptr;
-  return !is_zarr && backend != nullptr && *backend == node("zarr") ? claim::plain : claim::none;
+  const json* const backend = told ? told->find("sharded_backend") : nullptr;
+  return !is_zarr && backend != nullptr && *backend == json("zarr") ? claim::plain : claim::none;
 }
 
 ZARRPOINT_INLINE result<stored_place> format::open(const place_look& at, const place_use& use) {

@@ -19,7 +19,7 @@ namespace detail {
 /// `common.pt`, whatever it holds and whichever backend wrote the tensors. Errors: `not_found`,
 /// `unsupported` where `metadata.json` says that another backend than ("torch", 1) wrote it; those
 /// of `torch::open` and `torch::to_document`.
-result<node> read_common(const any_store& store, const context& how);
+result<json> read_common(const any_store& store, const context& how);
 
 }  // namespace detail
 
@@ -66,8 +66,8 @@ class directory {
   /// ("torch", 1) wrote it; those of `torch::open`.
   result<torch::file> common() const;
   /// The common state as the document that `torch::to_document` makes of it, whatever it holds:
-  /// `state_from_node` takes it. Errors: those of `common` and of `torch::to_document`.
-  result<node> common_node() const;
+  /// `state_from_json` takes it. Errors: those of `common` and of `torch::to_document`.
+  result<json> common_json() const;
 
  private:
   directory(any_store store, backends wrote, context how)

@@ -63,7 +63,7 @@ struct loader {
 static_assert(sharded_loader<loader>);
 
 /// Writes `common.pt`: numbers that are not finite as `float`, text that is not UTF-8 as `bytes`.
-/// What is not a value of Python (a hole in a list, see `to_node`) is the object that stands for it
+/// What is not a value of Python (a hole in a list, see `to_json`) is the object that stands for it
 /// in JSON.
 struct common_saver {
   static constexpr std::string_view name = "torch_common_saver";
@@ -71,7 +71,7 @@ struct common_saver {
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::save_common;
 
-  result<std::vector<leaf_record>> save_common(const save_job& job, const node& common) const;
+  result<std::vector<leaf_record>> save_common(const save_job& job, const json& common) const;
 };
 static_assert(zarrpoint::common_saver<common_saver>);
 
@@ -82,7 +82,7 @@ struct common_loader {
   static constexpr int version = 1;
   static constexpr strategy_action action = strategy_action::load_common;
 
-  result<node> load_common(const load_job& job) const {
+  result<json> load_common(const load_job& job) const {
     return detail::read_common(job.store, job.how);
   }
 };

@@ -128,7 +128,7 @@ ZARRPOINT_INLINE result<void> parse_descr(std::string_view descr, npy_header& ou
   if (descr.size() < 3) return unsupported_descr(descr);
   if (descr[1] == 'V' || descr[1] == 'M' || descr[1] == 'm') {  // as Zarr v2 has them
     const std::string order = descr[0] == '=' ? "<" : std::string(descr.substr(0, 1));
-    const auto read = v0::detail::parse_v2_dtype(node(order + std::string(descr.substr(1))));
+    const auto read = v0::detail::parse_v2_dtype(json(order + std::string(descr.substr(1))));
     if (!read || read->type.size() == 0) return unsupported_descr(descr);
     out.spec.type = read->type;
     out.order = read->type.scalar_size() > 1 ? read->order : endian::little;
@@ -236,9 +236,9 @@ ZARRPOINT_INLINE array_metadata stored_as(const npy_header& of) {
   array_metadata out = v0::detail::raw_array(spec, of.order);
   if (is_text && of.text_length == 0) out.codecs = {codec_spec("vlen-utf8")};
   if (!of.fortran_order || spec.shape.rank() < 2) return out;
-  node::array axes;
+  json::array axes;
   for (std::size_t d = spec.shape.rank(); d-- > 0;) axes.emplace_back(std::uint64_t{d});
-  node order;
+  json order;
   order.set("order", std::move(axes));
   out.codecs.insert(out.codecs.begin(), codec_spec("transpose", std::move(order)));
   return out;

@@ -45,11 +45,11 @@ class ocdbt_files {
   std::uint64_t node_bytes() const { return node_bytes_; }
 
  private:
-  struct kept_node {
+  struct kept_json {
     std::string place;
     std::shared_ptr<const ocdbt_node> node;
   };
-  using node_list = std::list<kept_node>;
+  using node_list = std::list<kept_json>;
 
   result<std::vector<std::byte>> stored(const std::string& path, std::uint64_t offset,
                                         std::uint64_t length) const;

@@ -96,13 +96,13 @@ struct ocdbt_manifest {
 
 /// A node of the tree of keys. The keys lie behind each other in one text, which they share.
 struct ocdbt_node {
-  static constexpr std::uint32_t in_node = ~std::uint32_t{0};
+  static constexpr std::uint32_t in_json = ~std::uint32_t{0};
 
   struct entry {
     std::uint64_t key_at = 0;
     std::uint32_t key_size = 0;
     std::uint32_t shared = 0;      ///< of a child: how much of the key its own keys leave out
-    std::uint32_t file = in_node;  ///< `in_node`: the value is in `body`
+    std::uint32_t file = in_json;  ///< `in_json`: the value is in `body`
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
   };

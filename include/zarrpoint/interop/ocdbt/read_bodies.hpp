@@ -381,11 +381,11 @@ ZARRPOINT_INLINE result<void> read_values(ocdbt_numbers& in, ocdbt_node& node,
   in.column(node.entries, [&](ocdbt_node::entry& of) {
     const std::uint8_t kind = in.byte();
     if (kind == 1) outside.push_back(&of);
-    of.file = kind == 0 ? ocdbt_node::in_node : kind - 1U;
+    of.file = kind == 0 ? ocdbt_node::in_json : kind - 1U;
   });
   const bool is_kind = std::all_of(
       node.entries.begin(), node.entries.end(),
-      [](const ocdbt_node::entry& of) { return of.file == 0 || of.file == ocdbt_node::in_node; });
+      [](const ocdbt_node::entry& of) { return of.file == 0 || of.file == ocdbt_node::in_json; });
   bool is_known = true;
   in.column(outside, [&](ocdbt_node::entry* of) {
     const std::uint64_t file = in.number();
@@ -395,7 +395,7 @@ ZARRPOINT_INLINE result<void> read_values(ocdbt_numbers& in, ocdbt_node& node,
   in.column(outside, [&](ocdbt_node::entry* of) { of->offset = in.number(); });
   if (!in.ok() || !is_kind || !is_known) return ocdbt_corrupt("its values are damaged");
   in.column(node.entries, [&](ocdbt_node::entry& of) {
-    if (of.file != ocdbt_node::in_node) return;
+    if (of.file != ocdbt_node::in_json) return;
     of.offset = body_size - in.left();
     in.take(of.length);
   });
@@ -814,7 +814,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_ocdbt_value(const ocdbt_file
                                                                 const ocdbt_item& item,
                                                                 std::string name) {
   const ocdbt_node::entry& at = item.entry();
-  if (at.file == ocdbt_node::in_node || at.length == 0) {
+  if (at.file == ocdbt_node::in_json || at.length == 0) {
     const bytes_view value = at.length == 0 ? bytes_view()
                                             : bytes_view(item.leaf->body)
                                                   .subspan(static_cast<std::size_t>(at.offset),

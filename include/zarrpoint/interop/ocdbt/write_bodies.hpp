@@ -418,7 +418,7 @@ ZARRPOINT_INLINE result<ocdbt_tree_writer::children> ocdbt_tree_writer::update_l
     while (change != end && change->first < key) add_change();
     if (change != end && change->first == key) {
       add_change();
-    } else if (entry.file == ocdbt_node::in_node) {
+    } else if (entry.file == ocdbt_node::in_json) {
       entries.push_back(
           {key, bytes_view(node.body).subspan(static_cast<std::size_t>(entry.offset),
                                               static_cast<std::size_t>(entry.length))});
@@ -835,7 +835,7 @@ ZARRPOINT_INLINE result<void> take_over_ocdbt(const ocdbt_place_of& from, ocdbt_
   ZARRPOINT_CHECK(tree.for_each([&](const ocdbt_item& item) -> result<void> {
     const ocdbt_node::entry& at = item.entry();
     ocdbt_change made;
-    if (at.file == ocdbt_node::in_node) {
+    if (at.file == ocdbt_node::in_json) {
       const auto value =
           bytes_view(item.leaf->body)
               .subspan(static_cast<std::size_t>(at.offset), static_cast<std::size_t>(at.length));

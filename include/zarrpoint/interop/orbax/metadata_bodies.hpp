@@ -39,8 +39,8 @@ namespace detail {
 inline constexpr std::int64_t most_devices = std::int64_t{1} << 17;
 
 /// A member that is text, or none.
-ZARRPOINT_INLINE std::string text_member(const node& of, std::string_view name) {
-  const node* const value = of.find(name);
+ZARRPOINT_INLINE std::string text_member(const json& of, std::string_view name) {
+  const json* const value = of.find(name);
   const std::string* const text = value != nullptr ? value->if_string() : nullptr;
   return text != nullptr ? *text : std::string();
 }
@@ -49,12 +49,12 @@ ZARRPOINT_INLINE error no_valid(std::string_view name) {
   return {errc::corrupt, "it has no valid " + v0::detail::in_quotes(name)};
 }
 
-ZARRPOINT_INLINE result<dims> lengths(const node& of, std::string_view name) {
-  const node* const values = of.find(name);
+ZARRPOINT_INLINE result<dims> lengths(const json& of, std::string_view name) {
+  const json* const values = of.find(name);
   if (values == nullptr || values->if_array() == nullptr || values->if_array()->size() > max_rank)
     return no_valid(name);
   dims out;
-  for (const node& each : *values->if_array()) {
+  for (const json& each : *values->if_array()) {
     const auto length = each.to_int64();
     if (!length || *length < 0) return no_valid(name);
     out.push_back(*length);
@@ -76,58 +76,58 @@ ZARRPOINT_INLINE result<std::int64_t> device_count(const dims& mesh) {
 }
 
 /// The ids in nested arrays of `{"id": 3}`.
-ZARRPOINT_INLINE bool add_devices(const node& from, std::size_t depth,
+ZARRPOINT_INLINE bool add_devices(const json& from, std::size_t depth,
                                   std::vector<std::int64_t>& to) {
-  if (const node::array* const row = from.if_array()) {
+  if (const json::array* const row = from.if_array()) {
     if (depth == max_rank) return false;
     return std::all_of(row->begin(), row->end(),
-                       [&](const node& each) { return add_devices(each, depth + 1, to); });
+                       [&](const json& each) { return add_devices(each, depth + 1, to); });
   }
-  const node* const id = from.find("id");
+  const json* const id = from.find("id");
   const auto number = id != nullptr ? id->to_int64() : std::nullopt;
   if (number) to.push_back(*number);
   return number.has_value();
 }
 
-ZARRPOINT_INLINE result<std::vector<std::string>> texts(const node& from, std::string_view name) {
+ZARRPOINT_INLINE result<std::vector<std::string>> texts(const json& from, std::string_view name) {
   std::vector<std::string> out;
   if (from.if_array() == nullptr) return no_valid(name);
-  for (const node& each : *from.if_array()) {
+  for (const json& each : *from.if_array()) {
     if (each.if_string() == nullptr) return no_valid(name);
     out.push_back(*each.if_string());
   }
   return out;
 }
 
-ZARRPOINT_INLINE result<device_mesh> read_mesh(const node& from) {
+ZARRPOINT_INLINE result<device_mesh> read_mesh(const json& from) {
   device_mesh out;
   ZARRPOINT_TRY(shape, lengths(from, "shape"));
   ZARRPOINT_TRY(count, device_count(shape));
   out.shape = shape;
-  const node* const axes = from.find("axis_names");
-  ZARRPOINT_TRY(names, texts(axes != nullptr ? *axes : node(), "axis_names"));
+  const json* const axes = from.find("axis_names");
+  ZARRPOINT_TRY(names, texts(axes != nullptr ? *axes : json(), "axis_names"));
   if (names.size() != shape.rank()) return no_valid("axis_names");
   out.axes = std::move(names);
-  const node* const types = from.find("axis_types");
+  const json* const types = from.find("axis_types");
   if (types != nullptr && !types->is_null()) {
     ZARRPOINT_TRY(each, texts(*types, "axis_types"));
     if (!each.empty() && each.size() != shape.rank()) return no_valid("axis_types");
     out.axis_types = std::move(each);
   }
-  const node* const devices = from.find("device_mesh");
+  const json* const devices = from.find("device_mesh");
   if (devices == nullptr || devices->is_null()) return out;
-  const node* const grid = devices->find("mesh");
+  const json* const grid = devices->find("mesh");
   if (grid == nullptr || !add_devices(*grid, 0, out.devices) ||
       out.devices.size() != static_cast<std::size_t>(count))
     return no_valid("device_mesh");
   return out;
 }
 
-ZARRPOINT_INLINE result<partition_spec> read_partition(const node& from) {
-  const node* const entries = from.find("partition_spec");
+ZARRPOINT_INLINE result<partition_spec> read_partition(const json& from) {
+  const json* const entries = from.find("partition_spec");
   if (entries == nullptr || entries->if_array() == nullptr) return no_valid("partition_spec");
   partition_spec out;
-  for (const node& entry : *entries->if_array()) {
+  for (const json& entry : *entries->if_array()) {
     auto& axes = out.emplace_back();
     if (const std::string* const one = entry.if_string()) {
       axes.push_back(*one);
@@ -139,8 +139,8 @@ ZARRPOINT_INLINE result<partition_spec> read_partition(const node& from) {
   return out;
 }
 
-ZARRPOINT_INLINE result<sharding> read_sharding(std::string_view json) {
-  ZARRPOINT_TRY(from, parse_json(as_bytes(json)));
+ZARRPOINT_INLINE result<sharding> read_sharding(std::string_view text) {
+  ZARRPOINT_TRY(from, parse_json(as_bytes(text)));
   sharding out;
   out.type = text_member(from, "sharding_type");
   out.device = text_member(from, "device_str");
@@ -207,11 +207,11 @@ struct axis_step {
 }  // namespace detail
 
 ZARRPOINT_INLINE result<std::vector<std::pair<std::string, sharding>>> read_shardings(
-    bytes_view json) {
-  ZARRPOINT_TRY(document, parse_json(json));
+    bytes_view text) {
+  ZARRPOINT_TRY(document, parse_json(text));
   if (document.if_object() == nullptr) return error{errc::corrupt, "it is not an object"};
   std::vector<std::pair<std::string, sharding>> out;
-  for (const node::member& entry : *document.if_object()) {
+  for (const json::member& entry : *document.if_object()) {
     std::string key = entry.key;  // the form of base64 for addresses
     std::replace(key.begin(), key.end(), '-', '+');
     std::replace(key.begin(), key.end(), '_', '/');
@@ -300,24 +300,24 @@ ZARRPOINT_INLINE result<partition_spec> find_partition(const device_mesh& mesh,
   return out;
 }
 
-ZARRPOINT_INLINE result<std::vector<array_facts>> read_array_facts(bytes_view json) {
-  ZARRPOINT_TRY(document, parse_json(json));
-  const node* const entries = document.find("array_metadatas");
+ZARRPOINT_INLINE result<std::vector<array_facts>> read_array_facts(bytes_view text) {
+  ZARRPOINT_TRY(document, parse_json(text));
+  const json* const entries = document.find("array_metadatas");
   if (entries == nullptr || entries->if_array() == nullptr)
     return detail::no_valid("array_metadatas");
   std::vector<array_facts> out;
-  for (const node& entry : *entries->if_array()) {
-    const node* const from = entry.find("array_metadata");
+  for (const json& entry : *entries->if_array()) {
+    const json* const from = entry.find("array_metadata");
     if (from == nullptr) return detail::no_valid("array_metadata");
     array_facts& made = out.emplace_back();
-    const node* const name = from->find("param_name");
+    const json* const name = from->find("param_name");
     if (name == nullptr || name->if_string() == nullptr) return detail::no_valid("param_name");
     made.name = *name->if_string();
     ZARRPOINT_TRY(
         shape,
         detail::lengths(*from, "write_shape").at("the array " + v0::detail::in_quotes(made.name)));
     made.write_shape = shape;
-    const node* const extra = from->find("ext_metadata");
+    const json* const extra = from->find("ext_metadata");
     if (extra == nullptr) continue;
     made.extra = *extra;
     made.random_key = detail::text_member(*extra, "random_key_impl");
@@ -349,23 +349,23 @@ ZARRPOINT_INLINE error no_member(std::string_view name) {
   return {errc::corrupt, "a leaf has no valid " + std::string(name)};
 }
 
-ZARRPOINT_INLINE result<tree_leaf> read_leaf(const node& entry) {
-  const node* const keys = entry.find("key_metadata");
-  const node* const value = entry.find("value_metadata");
+ZARRPOINT_INLINE result<tree_leaf> read_leaf(const json& entry) {
+  const json* const keys = entry.find("key_metadata");
+  const json* const value = entry.find("value_metadata");
   if (keys == nullptr || keys->if_array() == nullptr) return no_member("\"key_metadata\"");
   tree_leaf out;
-  for (const node& key : *keys->if_array()) {
-    const node* const text = key.find("key");
-    const node* const kind = key.find("key_type");
+  for (const json& key : *keys->if_array()) {
+    const json* const text = key.find("key");
+    const json* const kind = key.find("key_type");
     if (text == nullptr || text->if_string() == nullptr) return no_member("\"key\"");
     out.path.push_back({*text->if_string(), kind != nullptr && kind->to_int64() == 1});
     if (out.path.size() > 1) out.storage += '.';
     out.storage += out.path.back().text;
   }
-  const node* const type = value != nullptr ? value->find("value_type") : nullptr;
+  const json* const type = value != nullptr ? value->find("value_type") : nullptr;
   if (type == nullptr || type->if_string() == nullptr) return no_member("\"value_type\"");
   out.value_type = *type->if_string();
-  const node* const skipped = value->find("skip_deserialize");
+  const json* const skipped = value->find("skip_deserialize");
   out.is_skipped = skipped != nullptr && skipped->if_bool() != nullptr && *skipped->if_bool();
   return out;
 }
@@ -412,28 +412,28 @@ ZARRPOINT_INLINE void arrange(std::vector<tree_leaf>& leaves) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<tree> read_tree(bytes_view json, const json_limits& limits) {
-  ZARRPOINT_TRY(document, parse_json(json, limits));
-  const node* const leaves = document.find("tree_metadata");
+ZARRPOINT_INLINE result<tree> read_tree(bytes_view text, const json_limits& limits) {
+  ZARRPOINT_TRY(document, parse_json(text, limits));
+  const json* const leaves = document.find("tree_metadata");
   if (leaves == nullptr || leaves->if_object() == nullptr)
     return error{errc::corrupt, "it has no object \"tree_metadata\""};
   tree out;
   out.leaves.reserve(leaves->if_object()->size());
-  for (const node::member& entry : *leaves->if_object()) {
+  for (const json::member& entry : *leaves->if_object()) {
     ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
     out.leaves.push_back(std::move(leaf));
   }
   detail::arrange(out.leaves);
   const auto is_set = [&](const char* name) {
-    const node* const value = document.find(name);
+    const json* const value = document.find(name);
     return value != nullptr && value->if_bool() != nullptr && *value->if_bool();
   };
   out.has_all_chunks = is_set("store_array_data_equal_to_fill_value");
   out.is_ocdbt = is_set("use_ocdbt");
-  node* const rich = document.find("value_metadata_tree");
+  json* const rich = document.find("value_metadata_tree");
   if (rich != nullptr && rich->if_string() != nullptr)
     out.rich_types = std::move(*rich->if_string());
-  if (node* const custom = document.find("custom_metadata"))
+  if (json* const custom = document.find("custom_metadata"))
     out.custom_metadata = std::move(*custom);
   return out;
 }
@@ -755,7 +755,7 @@ class aggregate_reader {
   /// What NumPy and ml_dtypes call a type is what Zarr v3 calls it, for those that it has.
   static result<std::uint64_t> byte_size(const std::string& type,
                                          const std::vector<index_t>& shape) {
-    const auto parsed = v0::detail::parse_data_type_v3(node(type));
+    const auto parsed = v0::detail::parse_data_type_v3(json(type));
     if (!parsed || parsed->size() == 0)
       return strange("an array of the type " + v0::detail::in_quotes(type));
     std::uint64_t out = parsed->size();
@@ -892,14 +892,14 @@ ZARRPOINT_INLINE std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const 
   return std::make_unique<aggregate_blob>(std::move(file), std::move(pieces));
 }
 
-ZARRPOINT_INLINE result<node> array_document(const aggregate_array& array) {
-  ZARRPOINT_TRY(type, v0::detail::parse_data_type_v3(node(array.type)));
+ZARRPOINT_INLINE result<json> array_document(const aggregate_array& array) {
+  ZARRPOINT_TRY(type, v0::detail::parse_data_type_v3(json(array.type)));
   const tensor_spec spec{type, dims(std::span<const index_t>(array.shape))};
   return to_v3(v0::detail::raw_array(spec, endian::little));
 }
 
-ZARRPOINT_INLINE const std::string* text_of(const node& texts, std::string_view storage) {
-  const node* at = &texts;
+ZARRPOINT_INLINE const std::string* text_of(const json& texts, std::string_view storage) {
+  const json* at = &texts;
   while (at != nullptr) {
     const std::size_t slash = storage.find('/');
     at = at->find(storage.substr(0, slash));
@@ -981,21 +981,21 @@ class value_builder {
 };
 
 /// Trees by the text `value_metadata_tree`.
-ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::string& name,
+ZARRPOINT_INLINE result<tree_value> rich_value(const json& from, const std::string& name,
                                                std::size_t depth) {
   if (depth > most_levels) return too_deep(name);
   const auto beneath = [&](std::string_view key) {
     return depth == 0 ? std::string(key) : name + '/' + std::string(key);
   };
   tree_value out;
-  const auto add = [&](std::string key, const node& value) -> result<void> {
+  const auto add = [&](std::string key, const json& value) -> result<void> {
     ZARRPOINT_TRY(member, rich_value(value, beneath(key), depth + 1));
     out.members.emplace_back(std::move(key), std::move(member));
     return {};
   };
-  const auto add_all = [&](const node& entries) -> result<void> {
+  const auto add_all = [&](const json& entries) -> result<void> {
     std::size_t i = 0;
-    for (const node& each : *entries.if_array()) ZARRPOINT_CHECK(add(std::to_string(i++), each));
+    for (const json& each : *entries.if_array()) ZARRPOINT_CHECK(add(std::to_string(i++), each));
     return {};
   };
   const error other{errc::corrupt, "value_metadata_tree has an entry of no known form"};
@@ -1005,14 +1005,14 @@ ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::stri
     return out;
   }
   if (from.if_object() == nullptr) return other;
-  const auto text = [&](const node& of, const char* member) {
-    const node* const value = of.find(member);
+  const auto text = [&](const json& of, const char* member) {
+    const json* const value = of.find(member);
     return value != nullptr && value->if_string() != nullptr ? *value->if_string() : std::string();
   };
   const std::string category = text(from, "category");
-  const node* const entries = from.find("entries");
+  const json* const entries = from.find("entries");
   if (category == "custom" && text(from, "clazz") == "ValueMetadataEntry") {
-    const node* const data = from.find("data");
+    const json* const data = from.find("data");
     if (data == nullptr) return other;
     return leaf_value(text(*data, "value_type"), name);
   }
@@ -1026,15 +1026,15 @@ ZARRPOINT_INLINE result<tree_value> rich_value(const node& from, const std::stri
     if (entries == nullptr || entries->if_array() == nullptr) return other;
     out.kind = value_kind::named_tuple;
     out.type = text(from, "module") + '.' + text(from, "clazz");
-    for (const node& entry : *entries->if_array()) {
-      const node* const value = entry.find("value");
+    for (const json& entry : *entries->if_array()) {
+      const json* const value = entry.find("value");
       if (value == nullptr) return other;
       ZARRPOINT_CHECK(add(text(entry, "key"), *value));
     }
     return out;
   }
   out.kind = value_kind::dict;
-  for (const node::member& entry : *from.if_object()) ZARRPOINT_CHECK(add(entry.key, entry.value));
+  for (const json::member& entry : *from.if_object()) ZARRPOINT_CHECK(add(entry.key, entry.value));
   return out;
 }
 
@@ -1072,7 +1072,7 @@ ZARRPOINT_INLINE result<tree_value> to_value(const tree& from) {
   });
 }
 
-ZARRPOINT_INLINE result<node> read_scalar(const any_store& tree, std::string_view name) {
+ZARRPOINT_INLINE result<json> read_scalar(const any_store& tree, std::string_view name) {
   ZARRPOINT_TRY(key, store_key::parse(name));
   ZARRPOINT_TRY(opened, array::open(tree, key));
   const dtype type = opened.spec().type;
@@ -1082,11 +1082,11 @@ ZARRPOINT_INLINE result<node> read_scalar(const any_store& tree, std::string_vie
                  v0::detail::in_quotes(name) + " is not a number or text of Python"};
   ZARRPOINT_TRY(read, opened.read(box{}));
   const host_view from = read.view();
-  if (is_text) return node(*reinterpret_cast<const std::string*>(from.data));
-  const auto as = [&]<class T>(T value, dtype_kind kind) -> result<node> {
+  if (is_text) return json(*reinterpret_cast<const std::string*>(from.data));
+  const auto as = [&]<class T>(T value, dtype_kind kind) -> result<json> {
     ZARRPOINT_CHECK(v0::detail::cast_elements(
         dense_view(reinterpret_cast<std::byte*>(&value), {kind, {}}), from));
-    return node(value);
+    return json(value);
   };
   if (type == dtype_kind::bool_) return as(false, dtype_kind::bool_);
   if (type.is_unsigned_integer()) return as(std::uint64_t{0}, dtype_kind::uint64);

@@ -59,9 +59,9 @@ std::unique_ptr<blob> aggregate_elements(std::shared_ptr<const blob> file,
                                          std::vector<aggregate_piece> pieces);
 
 /// The `zarr.json` of such an array, which is one chunk.
-result<node> array_document(const aggregate_array& array);
+result<json> array_document(const aggregate_array& array);
 
 /// The text of a leaf: its storage name is a JSON pointer without its escapes.
-const std::string* text_of(const node& texts, std::string_view storage);
+const std::string* text_of(const json& texts, std::string_view storage);
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

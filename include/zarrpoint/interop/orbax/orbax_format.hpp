@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/interop/ocdbt/ocdbt_records.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
@@ -49,7 +49,7 @@ struct numpy_state {
 
 /// Items of a step beside its tree, by their names. They replace those of the same names.
 struct extra_items {
-  std::vector<std::pair<std::string, node>> json{};  ///< `JsonSave`
+  std::vector<std::pair<std::string, json>> documents{};  ///< `JsonSave`
   std::vector<std::pair<std::string, jax_key>> jax_keys{};
   std::vector<std::pair<std::string, numpy_state>> numpy_states{};
 };
@@ -84,7 +84,7 @@ struct format {
   std::optional<std::vector<tree_container>> rich_types{};
   /// The user's: objects, or null. Of the tree, in `_METADATA`; of the checkpoint or step, in
   /// `_CHECKPOINT_METADATA`, which an item that joins a step leaves as it was if it is null.
-  node custom_metadata{}, step_metadata{};
+  json custom_metadata{}, step_metadata{};
   /// The target is the root of a manager (`CheckpointManager`), and this the step.
   std::optional<std::uint64_t> step{};
   /// The item of the step. Empty: "default" with `step` ("state" with `tree_handler::v1`, also

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/core/box.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct sharding {
 /// `_sharding`: the storage name of each array (`tree_leaf::storage`) with its sharding, sorted by
 /// name. Errors: `corrupt`, naming the array; `resource_limit` for a mesh of more than 2^17
 /// devices.
-result<std::vector<std::pair<std::string, sharding>>> read_shardings(bytes_view json);
+result<std::vector<std::pair<std::string, sharding>>> read_shardings(bytes_view text);
 
 /// `PartitionSpec('x', None, ('y', 'z'))`.
 std::string to_string(const partition_spec& partition);
@@ -64,10 +64,10 @@ struct array_facts {
   dims write_shape;  ///< of the block that a process wrote
   /// What the elements are the data of, for a key of `jax.random`: "threefry2x32"; empty otherwise.
   std::string random_key;
-  node extra;  ///< all that `ext_metadata` has, or null
+  json extra;  ///< all that `ext_metadata` has, or null
 };
 
 /// One file of `array_metadatas`, sorted by name. Errors: `corrupt`.
-result<std::vector<array_facts>> read_array_facts(bytes_view json);
+result<std::vector<array_facts>> read_array_facts(bytes_view text);
 
 }}}  // namespace zarrpoint::v0::orbax

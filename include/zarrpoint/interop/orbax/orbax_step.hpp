@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/store/schemes.hpp>
 
@@ -17,16 +17,16 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 /// What `_CHECKPOINT_METADATA` tells of a checkpoint or step. All of it may be missing.
 struct checkpoint_facts {
-  node item_handlers;        ///< a text, an object with one for each item, or null
-  node metrics;              ///< an object, or null
-  node performance_metrics;  ///< an object, or null
-  node custom_metadata;      ///< the user's, with members that are not known; or null
+  json item_handlers;        ///< a text, an object with one for each item, or null
+  json metrics;              ///< an object, or null
+  json performance_metrics;  ///< an object, or null
+  json custom_metadata;      ///< the user's, with members that are not known; or null
   std::optional<std::uint64_t> begin_time;   ///< of the save, in nanoseconds since 1970
   std::optional<std::uint64_t> commit_time;  ///< when it was done
 };
 
 /// Reads `_CHECKPOINT_METADATA`. Errors: `corrupt`.
-result<checkpoint_facts> read_checkpoint_facts(bytes_view json);
+result<checkpoint_facts> read_checkpoint_facts(bytes_view text);
 
 /// What an item of a step is to read.
 enum class item_kind : std::uint8_t {
@@ -47,7 +47,7 @@ result<std::vector<step_item>> list_items(const stored_place& step);
 /// What an item of JSON holds: `metadata` and `metrics` of Orbax, `data.json` of its v1 API. NaN
 /// and infinities, as Python writes them, are read. Errors: `not_found`; `corrupt`;
 /// `resource_limit`.
-result<node> read_json_item(const stored_place& item);
+result<json> read_json_item(const stored_place& item);
 
 namespace detail {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -49,13 +49,13 @@ struct tree {
   /// An array has all of its chunks, so that a missing one was lost.
   bool has_all_chunks = false;
   bool is_ocdbt = false;  ///< its arrays were saved to an OCDBT database
-  node custom_metadata;   ///< the user's, or null
+  json custom_metadata;   ///< the user's, or null
   /// `value_metadata_tree`, which says what containers were: see `to_value`. Mostly empty.
   std::string rich_types;
 };
 
 /// Reads `_METADATA`. Errors: `corrupt`; `resource_limit`.
-result<tree> read_tree(bytes_view json, const json_limits& limits = {});
+result<tree> read_tree(bytes_view text, const json_limits& limits = {});
 
 namespace detail {
 

@@ -96,7 +96,7 @@ result<tree_value> to_value(const tree& from);
 /// A leaf as a value of Python: `bool`, `int` (integers), `float` (doubles) and `str` for arrays of
 /// rank 0 in a tree that is opened as a store. Errors: `invalid_argument` for other arrays; those
 /// of `array::open` and `array::read`.
-result<node> read_scalar(const any_store& tree, std::string_view name);
+result<json> read_scalar(const any_store& tree, std::string_view name);
 
 namespace detail {
 

@@ -72,13 +72,13 @@ ZARRPOINT_INLINE result<std::string> json_file(const stored_place& item) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<checkpoint_facts> read_checkpoint_facts(bytes_view json) {
-  ZARRPOINT_TRY(document, parse_json(json));
+ZARRPOINT_INLINE result<checkpoint_facts> read_checkpoint_facts(bytes_view text) {
+  ZARRPOINT_TRY(document, parse_json(text));
   if (document.if_object() == nullptr)
     return error{errc::corrupt, "_CHECKPOINT_METADATA is not an object"};
   checkpoint_facts out;
-  node strange;
-  for (node::member& entry : *document.if_object()) {
+  json strange;
+  for (json::member& entry : *document.if_object()) {
     const auto time = entry.value.to_uint64();
     if (entry.key == "item_handlers") {
       out.item_handlers = std::move(entry.value);
@@ -98,7 +98,7 @@ ZARRPOINT_INLINE result<checkpoint_facts> read_checkpoint_facts(bytes_view json)
   }
   // As Orbax does; what the user said comes first.
   if (strange.if_object() != nullptr)
-    for (node::member& entry : *strange.if_object())
+    for (json::member& entry : *strange.if_object())
       if ((out.custom_metadata.is_null() || out.custom_metadata.if_object() != nullptr) &&
           out.custom_metadata.find(entry.key) == nullptr)
         out.custom_metadata.set(entry.key, std::move(entry.value));
@@ -122,9 +122,9 @@ ZARRPOINT_INLINE result<std::vector<step_item>> list_items(const stored_place& s
   return out;
 }
 
-ZARRPOINT_INLINE result<node> read_json_item(const stored_place& item) {
+ZARRPOINT_INLINE result<json> read_json_item(const stored_place& item) {
   constexpr std::uint64_t most_bytes = std::uint64_t{128} << 20;
-  return guarded([&]() -> result<node> {
+  return guarded([&]() -> result<json> {
     ZARRPOINT_TRY(name, detail::json_file(item));
     if (name.empty())
       return error{errc::not_found, item.store.describe(item.key) +
@@ -172,27 +172,27 @@ ZARRPOINT_INLINE bool is_array_type(std::string_view value_type) {
 
 /// `.zarray` of a leaf that cannot be read. A type makes it `unsupported`; with none it is damage.
 ZARRPOINT_INLINE std::string unread_v2(std::string_view type) {
-  if (type.empty()) return dump_json(node::object{{"zarr_format", 2}, {"dtype", "missing"}});
+  if (type.empty()) return dump_json(json::object{{"zarr_format", 2}, {"dtype", "missing"}});
   // No type of Zarr v2 has a period in it.
   const bool is_class = type.find('.') != type.npos;
   return dump_json(
-      node::object{{"zarr_format", 2},
-                   {"shape", node::array{}},
-                   {"chunks", node::array{}},
+      json::object{{"zarr_format", 2},
+                   {"shape", json::array{}},
+                   {"chunks", json::array{}},
                    {"dtype", (is_class ? "" : "orbax.") + v0::detail::printable(type, 200)},
                    {"fill_value", 0},
                    {"order", "C"},
-                   {"compressor", node()},
-                   {"filters", node()}});
+                   {"compressor", json()},
+                   {"filters", json()}});
 }
 
 /// `zarr.json` of an array that is `corrupt` to all who open it, and no other leaf with it.
-ZARRPOINT_INLINE node fault_document(const std::string& reason) {
-  return node::object{
+ZARRPOINT_INLINE json fault_document(const std::string& reason) {
+  return json::object{
       {"zarr_format", 3},
       {"node_type", "array"},
       {"data_type", "missing"},
-      {"attributes", node::object{{std::string(v0::detail::unread_member), reason}}}};
+      {"attributes", json::object{{std::string(v0::detail::unread_member), reason}}}};
 }
 
 /// Whether a name may be that of a chunk of Zarr v2.
@@ -232,7 +232,7 @@ struct tree_store::state final : v0::detail::lazy_nodes {
     return leaves[number].leaf->original_name();
   }
 
-  result<node> document(std::size_t number) const override {
+  result<json> document(std::size_t number) const override {
     const detail::shown_leaf& of = leaves[number];
     using kind = detail::shown_leaf::kind;
     if (of.is == kind::fault) return detail::fault_document(of.text);
@@ -347,7 +347,7 @@ struct tree_store::state final : v0::detail::lazy_nodes {
                        " is missing, and _METADATA says that there is an array"
                  : "a handler of the user's own saved it, of the type " +
                        v0::detail::in_quotes(type) + ", which Orbax itself does not have";
-    return document_of(dump_json(node::object{{std::string(v0::detail::unread_member), reason}}),
+    return document_of(dump_json(json::object{{std::string(v0::detail::unread_member), reason}}),
                        *array.leaf);
   }
 
@@ -363,7 +363,7 @@ struct tree_store::state final : v0::detail::lazy_nodes {
       std::vector<std::byte> text(static_cast<std::size_t>(document->size()));
       ZARRPOINT_CHECK(document->read(0, text));
       const auto parsed = parse_json(text);
-      const node* const format = parsed ? parsed->find("zarr_format") : nullptr;
+      const json* const format = parsed ? parsed->find("zarr_format") : nullptr;
       if (format != nullptr && format->to_int64() == 2 && parsed->find("shape") != nullptr)
         return std::move(document);
     }
@@ -466,7 +466,7 @@ struct tree_store::state final : v0::detail::lazy_nodes {
     if (!group.empty()) shown.add_group(std::string(group));
   }
 
-  void add_leaf(const tree_leaf& leaf, const node& texts, detail::aggregate_leaves* aggregate) {
+  void add_leaf(const tree_leaf& leaf, const json& texts, detail::aggregate_leaves* aggregate) {
     if (leaf.value_type == "string" && !leaf.is_skipped) {
       const std::string* const text = detail::text_of(texts, leaf.storage);
       if (text == nullptr) return add_fault(leaf, "_strings.json has no text for it");
@@ -504,7 +504,7 @@ struct tree_store::state final : v0::detail::lazy_nodes {
       if (each.is == detail::shown_leaf::kind::array) storages.push_back(each.leaf->storage);
     v0::detail::sort_names(storages);
     const bool has_attributes = tree.custom_metadata.if_object() != nullptr;
-    return shown.finish(has_attributes ? tree.custom_metadata : node(), true);
+    return shown.finish(has_attributes ? tree.custom_metadata : json(), true);
   }
 };
 
@@ -553,7 +553,7 @@ ZARRPOINT_INLINE result<tree_store> tree_store::read(any_store base, store_key a
     detail::arrange(tree.leaves);
   }
   ZARRPOINT_TRY(strings, document("_strings.json"));
-  node texts;
+  json texts;
   if (strings) {
     ZARRPOINT_TRY(parsed, parse_json(*strings, limits).at("_strings.json"));
     texts = std::move(parsed);
@@ -691,9 +691,9 @@ ZARRPOINT_INLINE result<void> check_items(const stored_place& step,
   ZARRPOINT_TRY(text, get(step.store, key, std::uint64_t{1} << 20));
   if (!text || text->empty()) return {};
   ZARRPOINT_TRY(facts, read_checkpoint_facts(*text).at(step.store.describe(key)));
-  const node::object* const items = facts.item_handlers.if_object();
+  const json::object* const items = facts.item_handlers.if_object();
   if (items == nullptr) return {};
-  for (const node::member& item : *items) {
+  for (const json::member& item : *items) {
     const bool is_there = std::find(names.begin(), names.end(), item.key) != names.end();
     if (is_there || (!wanted.empty() && item.key != wanted)) continue;
     return error{errc::corrupt, step.store.describe(step.key) + ": its item " +
@@ -836,7 +836,7 @@ ZARRPOINT_INLINE std::optional<named_directory> directory_at(const place_look& a
 /// An item of JSON as a group.
 ZARRPOINT_INLINE result<any_store> json_store(const stored_place& item) {
   ZARRPOINT_TRY(value, read_json_item(item));
-  node attributes;
+  json attributes;
   if (value.if_object() != nullptr) {
     attributes = std::move(value);
   } else {

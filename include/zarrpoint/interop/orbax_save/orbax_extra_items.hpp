@@ -5,7 +5,7 @@
 #include <zarrpoint/array/base/context.hpp>
 #include <zarrpoint/checkpoint/location.hpp>
 #include <zarrpoint/core/box.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 
@@ -19,7 +19,7 @@ namespace zarrpoint { inline namespace v0 { namespace orbax {
 
 /// Writes `metadata/_ROOT_METADATA` of a manager's root, as `CheckpointManager(root, metadata=...)`
 /// does; `custom` is an object. Errors: `invalid_argument`; those of the store.
-result<void> save_root_metadata(const location& root, const node& custom,
+result<void> save_root_metadata(const location& root, const json& custom,
                                 const context& how = default_context());
 
 namespace detail {

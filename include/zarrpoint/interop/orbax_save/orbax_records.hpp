@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/orbax/orbax_sharding.hpp>
 #include <zarrpoint/interop/orbax/orbax_step.hpp>
@@ -27,7 +27,7 @@ std::string python_tuple(const std::vector<tree_key>& path);
 std::string tree_record(const tree_plan& plan, const tree_options& options);
 
 /// A sharding as its JSON. Null for types that have none.
-node sharding_node(const sharding& of);
+json sharding_json(const sharding& of);
 
 /// A file of `array_metadatas`, of each `jax.Array`, which is the same for all processes; empty if
 /// there is none.

@@ -21,7 +21,7 @@ result<void> check_container(const tree_container& of);
 result<void> check_containers(const tree_plan& plan, const std::vector<tree_container>& all);
 
 /// What Orbax tells of a value: its type, and how it is stored.
-node value_entry(const planned_item& item, const tree_plan& plan);
+json value_entry(const planned_item& item, const tree_plan& plan);
 
 /// The text of a plan with these containers, which were checked.
 std::string rich_text(const tree_plan& plan, const std::vector<tree_container>& all);

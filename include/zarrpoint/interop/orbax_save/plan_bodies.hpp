@@ -248,11 +248,11 @@ ZARRPOINT_INLINE result<void> check_container(const tree_container& of) {
   return {};
 }
 
-ZARRPOINT_INLINE node value_entry(const planned_item& item, const tree_plan& plan) {
-  node::object out{{"value_type", item.told.value_type},
+ZARRPOINT_INLINE json value_entry(const planned_item& item, const tree_plan& plan) {
+  json::object out{{"value_type", item.told.value_type},
                    {"skip_deserialize", item.told.is_skipped}};
   if (item.told.value_type == "jax.Array") {
-    node::array shape;
+    json::array shape;
     for (const index_t length : plan.arrays[*item.array].metadata().chunk_shape)
       shape.emplace_back(length);
     out.push_back({"write_shape", std::move(shape)});
@@ -278,7 +278,7 @@ class rich_tree {
     return {};
   }
 
-  node write(const std::vector<tree_container>& all) {
+  json write(const std::vector<tree_container>& all) {
     for (const tree_container& of : all) containers_.emplace(of.path.keys(), &of);
     return write(plan_.items, 0);
   }
@@ -330,14 +330,14 @@ class rich_tree {
                     ", and the tree has no leaf there");
   }
 
-  node write(leaves_beneath from, std::size_t depth) const {
+  json write(leaves_beneath from, std::size_t depth) const {
     const planned_item& first = from[0];
     if (first.told.path.size() == depth)
-      return node::object{{"category", "custom"},
+      return json::object{{"category", "custom"},
                           {"clazz", "ValueMetadataEntry"},
                           {"data", value_entry(first, plan_)}};
     const bool is_list = first.told.path[depth].is_index;
-    node::object members;
+    json::object members;
     while (!from.empty()) {
       const leaves_beneath member = first_member(from, depth);
       members.push_back({from[0].told.path[depth].text, write(member, depth + 1)});
@@ -346,24 +346,24 @@ class rich_tree {
     const tree_container* const of = container_at(first, depth);
     if (of != nullptr && of->kind == value_kind::named_tuple) return named(*of, members);
     if (!is_list) return members;
-    node::array entries;
-    for (node::member& member : members) entries.push_back(std::move(member.value));
+    json::array entries;
+    for (json::member& member : members) entries.push_back(std::move(member.value));
     if (of == nullptr) return entries;
-    return node::object{
+    return json::object{
         {"category", "custom"}, {"clazz", "tuple"}, {"entries", std::move(entries)}};
   }
 
-  static node named(const tree_container& of, node::object& members) {
+  static json named(const tree_container& of, json::object& members) {
     const std::size_t dot = of.type.rfind('.');
-    node::array entries;
+    json::array entries;
     for (const std::string& field : of.fields) {
       // In order, as the leaves are.
       const auto at = std::lower_bound(
           members.begin(), members.end(), field,
-          [](const node::member& one, const std::string& key) { return one.key < key; });
-      entries.emplace_back(node::object{{"key", field}, {"value", std::move(at->value)}});
+          [](const json::member& one, const std::string& key) { return one.key < key; });
+      entries.emplace_back(json::object{{"key", field}, {"value", std::move(at->value)}});
     }
-    return node::object{{"category", "namedtuple"},
+    return json::object{{"category", "namedtuple"},
                         {"module", of.type.substr(0, dot)},
                         {"clazz", of.type.substr(dot + 1)},
                         {"entries", std::move(entries)}};
@@ -601,7 +601,7 @@ ZARRPOINT_INLINE result<std::string> array_type(const described_leaf& of, const 
 }
 
 ZARRPOINT_INLINE result<void> check_metadata(const format& as) {
-  for (const node* const own : {&as.custom_metadata, &as.step_metadata})
+  for (const json* const own : {&as.custom_metadata, &as.step_metadata})
     if (!own->is_null() && own->if_object() == nullptr)
       return bad_tree("custom_metadata and step_metadata must be objects");
   if (!as.item.empty()) ZARRPOINT_CHECK(check_item_name(as.item));
@@ -638,20 +638,20 @@ class tree_planner {
 
  private:
   void write_shardings() {
-    node::object out;
+    json::object out;
     for (const planned_item& item : plan_.items) {
       if (item.told.value_type != "jax.Array") continue;
       const auto at = shardings_.find(item.told.name);
-      const node told = at != shardings_.end() ? sharding_node(*at->second) : node();
+      const json told = at != shardings_.end() ? sharding_json(*at->second) : json();
       std::string name = v0::detail::to_base64(as_bytes(item.told.storage));
       std::replace(name.begin(), name.end(), '+', '-');
       std::replace(name.begin(), name.end(), '/', '_');
       // Where there is a file, Orbax looks for each of these arrays in it.
       out.push_back({std::move(name), told.is_null() ? std::string() : dump_json(told)});
     }
-    const auto is_told = [](const node::member& one) { return one.value != node(std::string()); };
+    const auto is_told = [](const json::member& one) { return one.value != json(std::string()); };
     if (std::any_of(out.begin(), out.end(), is_told))
-      plan_.shardings = dump_json(node(std::move(out)));
+      plan_.shardings = dump_json(json(std::move(out)));
   }
 
   result<void> check_options() {
@@ -842,99 +842,99 @@ ZARRPOINT_INLINE std::string python_tuple(const std::vector<tree_key>& path) {
   return out + ')';
 }
 
-ZARRPOINT_INLINE node array_of(const dims& shape) {
-  node::array out;
+ZARRPOINT_INLINE json array_of(const dims& shape) {
+  json::array out;
   for (const index_t length : shape) out.emplace_back(length);
   return out;
 }
 
 ZARRPOINT_INLINE std::string tree_record(const tree_plan& plan, const tree_options& options) {
-  node::object leaves;
+  json::object leaves;
   for (const planned_item& item : plan.items) {
-    node::array keys;
+    json::array keys;
     for (const tree_key& key : item.told.path)
-      keys.emplace_back(node::object{{"key", key.text}, {"key_type", key.is_index ? 1 : 2}});
+      keys.emplace_back(json::object{{"key", key.text}, {"key_type", key.is_index ? 1 : 2}});
     leaves.push_back(
-        {python_tuple(item.told.path), node::object{{"key_metadata", std::move(keys)},
+        {python_tuple(item.told.path), json::object{{"key_metadata", std::move(keys)},
                                                     {"value_metadata", value_entry(item, plan)}}});
   }
-  node::object out{{"tree_metadata", std::move(leaves)},
+  json::object out{{"tree_metadata", std::move(leaves)},
                    {"use_ocdbt", options.as.ocdbt},
                    {"use_zarr3", options.how.zarr_format == 3},
                    {"store_array_data_equal_to_fill_value", true},
                    {"custom_metadata", options.as.custom_metadata}};
   if (options.as.rich_types)
     out.push_back({"value_metadata_tree", rich_text(plan, *options.as.rich_types)});
-  return dump_json(node(std::move(out)));
+  return dump_json(json(std::move(out)));
 }
 
 /// Nested arrays of `{"id": 3}`.
-ZARRPOINT_INLINE node device_grid(const device_mesh& mesh, std::size_t axis, std::size_t& at) {
-  if (axis == mesh.shape.rank()) return node::object{{"id", mesh.devices[at++]}};
-  node::array out;
+ZARRPOINT_INLINE json device_grid(const device_mesh& mesh, std::size_t axis, std::size_t& at) {
+  if (axis == mesh.shape.rank()) return json::object{{"id", mesh.devices[at++]}};
+  json::array out;
   for (index_t i = 0; i < mesh.shape[axis]; ++i) out.push_back(device_grid(mesh, axis + 1, at));
   return out;
 }
 
-ZARRPOINT_INLINE node sharding_node(const sharding& of) {
+ZARRPOINT_INLINE json sharding_json(const sharding& of) {
   if (of.type == "SingleDeviceSharding")
-    return node::object{{"sharding_type", of.type}, {"device_str", of.device}};
+    return json::object{{"sharding_type", of.type}, {"device_str", of.device}};
   if (of.type != "NamedSharding") return {};
-  node::array axes, partition;
+  json::array axes, partition;
   for (const std::string& axis : of.mesh.axes) axes.emplace_back(axis);
   for (const std::vector<std::string>& cuts : of.partition) {
     if (cuts.size() < 2) {
-      partition.push_back(cuts.empty() ? node() : node(cuts[0]));
+      partition.push_back(cuts.empty() ? json() : json(cuts[0]));
       continue;
     }
-    node::array several;
+    json::array several;
     for (const std::string& axis : cuts) several.emplace_back(axis);
     partition.emplace_back(std::move(several));
   }
-  node::object out{{"sharding_type", of.type},
+  json::object out{{"sharding_type", of.type},
                    {"shape", array_of(of.mesh.shape)},
                    {"axis_names", std::move(axes)},
                    {"partition_spec", std::move(partition)}};
   if (!of.mesh.axis_types.empty()) {
-    node::array types;
+    json::array types;
     for (const std::string& type : of.mesh.axis_types) types.emplace_back(type);
     out.push_back({"axis_types", std::move(types)});
   }
   std::size_t at = 0;
   if (!of.mesh.devices.empty())
-    out.push_back({"device_mesh", node::object{{"mesh", device_grid(of.mesh, 0, at)}}});
+    out.push_back({"device_mesh", json::object{{"mesh", device_grid(of.mesh, 0, at)}}});
   return out;
 }
 
 ZARRPOINT_INLINE std::string array_record(const tree_plan& plan) {
-  node::array out;
+  json::array out;
   for (const planned_item& item : plan.items) {
     if (item.told.value_type != "jax.Array") continue;
-    const node chunk = array_of(plan.arrays[*item.array].metadata().chunk_shape);
-    node extra;
+    const json chunk = array_of(plan.arrays[*item.array].metadata().chunk_shape);
+    json extra;
     if (!item.random_key.empty()) extra.set("random_key_impl", item.random_key);
     out.emplace_back(
-        node::object{{"array_metadata", node::object{{"param_name", item.told.storage},
+        json::object{{"array_metadata", json::object{{"param_name", item.told.storage},
                                                      {"write_shape", chunk},
                                                      {"chunk_shape", chunk},
                                                      {"ext_metadata", std::move(extra)}}}});
   }
   if (out.empty()) return {};
-  return dump_json(node::object{{"array_metadatas", std::move(out)}});
+  return dump_json(json::object{{"array_metadatas", std::move(out)}});
 }
 
 ZARRPOINT_INLINE std::string text_record(const tree_plan& plan) {
   // A '/' in a path nests, as it does in a JSON pointer.
-  node out;
+  json out;
   bool any = false;
   for (const planned_item& item : plan.items) {
     if (item.told.value_type != "string") continue;
     any = true;
     std::string_view rest = item.told.storage;
-    node* at = &out;
+    json* at = &out;
     for (std::size_t slash = rest.find('/'); slash != rest.npos; slash = rest.find('/')) {
       const std::string_view key = rest.substr(0, slash);
-      if (at->find(key) == nullptr) at->set(std::string(key), node::object{});
+      if (at->find(key) == nullptr) at->set(std::string(key), json::object{});
       at = at->find(key);
       rest.remove_prefix(slash + 1);
     }
@@ -944,13 +944,13 @@ ZARRPOINT_INLINE std::string text_record(const tree_plan& plan) {
 }
 
 ZARRPOINT_INLINE std::string checkpoint_record(const checkpoint_facts& of) {
-  const auto object_of = [](const node& one) { return one.is_null() ? node(node::object{}) : one; };
+  const auto object_of = [](const json& one) { return one.is_null() ? json(json::object{}) : one; };
   return dump_json(
-      node::object{{"item_handlers", of.item_handlers},
+      json::object{{"item_handlers", of.item_handlers},
                    {"metrics", object_of(of.metrics)},
                    {"performance_metrics", object_of(of.performance_metrics)},
-                   {"init_timestamp_nsecs", of.begin_time ? node(*of.begin_time) : node()},
-                   {"commit_timestamp_nsecs", of.commit_time ? node(*of.commit_time) : node()},
+                   {"init_timestamp_nsecs", of.begin_time ? json(*of.begin_time) : json()},
+                   {"commit_timestamp_nsecs", of.commit_time ? json(*of.commit_time) : json()},
                    {"custom_metadata", object_of(of.custom_metadata)}});
 }
 

@@ -55,14 +55,14 @@ class small_tree {
     constexpr const char* type = std::is_same_v<T, double>          ? "<f8"
                                  : std::is_same_v<T, std::uint32_t> ? "<u4"
                                                                     : "<i8";
-    node::array extents;
+    json::array extents;
     for (const index_t extent : shape) extents.emplace_back(extent);
-    add_file(name + "/.zarray", as_bytes(dump_json(node::object{{"chunks", extents},
-                                                                {"compressor", node()},
+    add_file(name + "/.zarray", as_bytes(dump_json(json::object{{"chunks", extents},
+                                                                {"compressor", json()},
                                                                 {"dimension_separator", "."},
                                                                 {"dtype", type},
-                                                                {"fill_value", node()},
-                                                                {"filters", node()},
+                                                                {"fill_value", json()},
+                                                                {"filters", json()},
                                                                 {"order", "C"},
                                                                 {"shape", extents},
                                                                 {"zarr_format", 2}})));
@@ -77,17 +77,17 @@ class small_tree {
   }
 
   void add_text(const std::string& name, const std::string& text) {
-    add_file("_strings.json", as_bytes(dump_json(node::object{{name, text}})));
+    add_file("_strings.json", as_bytes(dump_json(json::object{{name, text}})));
     add_leaf(name, "string");
   }
 
   void finish() {
     add_file("_METADATA",
-             as_bytes(dump_json(node::object{{"tree_metadata", std::move(leaves_)},
+             as_bytes(dump_json(json::object{{"tree_metadata", std::move(leaves_)},
                                              {"use_ocdbt", false},
                                              {"use_zarr3", false},
                                              {"store_array_data_equal_to_fill_value", true},
-                                             {"custom_metadata", node()}})));
+                                             {"custom_metadata", json()}})));
   }
 
  private:
@@ -99,18 +99,18 @@ class small_tree {
     const int kind = name.find_first_not_of("0123456789") == name.npos ? 1 : 2;
     leaves_.push_back(
         {"('" + name + "',)",
-         node::object{
-             {"key_metadata", node::array{node::object{{"key", name}, {"key_type", kind}}}},
+         json::object{
+             {"key_metadata", json::array{json::object{{"key", name}, {"key_type", kind}}}},
              {"value_metadata",
-              node::object{{"value_type", value_type}, {"skip_deserialize", false}}}}});
+              json::object{{"value_type", value_type}, {"skip_deserialize", false}}}}});
   }
 
   std::string above_;
   std::vector<extra_file>& to_;
-  node::object leaves_;
+  json::object leaves_;
 };
 
-ZARRPOINT_INLINE void add_json(std::string path, const node& value, std::vector<extra_file>& to) {
+ZARRPOINT_INLINE void add_json(std::string path, const json& value, std::vector<extra_file>& to) {
   const std::string text = dump_json(value);
   const bytes_view bytes = as_bytes(text);
   to.push_back({std::move(path), {bytes.begin(), bytes.end()}});
@@ -119,7 +119,7 @@ ZARRPOINT_INLINE void add_json(std::string path, const node& value, std::vector<
 ZARRPOINT_INLINE result<void> check_extras(const format& as) {
   const extra_items& extras = as.extras;
   const bool has_keys = !extras.jax_keys.empty() || !extras.numpy_states.empty();
-  if (extras.json.empty() && !has_keys) return {};
+  if (extras.documents.empty() && !has_keys) return {};
   if (as.item.empty())
     return bad_tree("items beside the tree need a step, or an item that the tree is");
   if (has_keys && as.handler == tree_handler::v1)
@@ -130,7 +130,7 @@ ZARRPOINT_INLINE result<void> check_extras(const format& as) {
     if (names.insert(name).second) return {};
     return bad_tree("two items have the name " + v0::detail::in_quotes(name));
   };
-  for (const auto& [name, value] : extras.json) ZARRPOINT_CHECK(check(name));
+  for (const auto& [name, value] : extras.documents) ZARRPOINT_CHECK(check(name));
   for (const auto& [name, key] : extras.jax_keys) {
     ZARRPOINT_CHECK(check(name));
     const auto count = element_count(key.shape);
@@ -153,7 +153,7 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const format& as) {
   ZARRPOINT_CHECK(check_extras(as));
   std::vector<extra_file> out;
   const char* const json_file = as.handler == tree_handler::v1 ? "/data.json" : "/metadata";
-  for (const auto& [name, value] : as.extras.json) add_json(name + json_file, value, out);
+  for (const auto& [name, value] : as.extras.documents) add_json(name + json_file, value, out);
   for (const auto& [name, key] : as.extras.jax_keys) {
     const std::string above = name + "/jax_random_key";
     small_tree tree(above, out);
@@ -161,7 +161,7 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const format& as) {
         key.shape.rank() == 0 ? dims{static_cast<index_t>(key.data.size())} : key.shape;
     tree.add("checkpoint", "np.ndarray", shape, key.data);
     tree.finish();
-    add_json(above + "_metadata/metadata", node::object{{"typed", key.is_typed}}, out);
+    add_json(above + "_metadata/metadata", json::object{{"typed", key.is_typed}}, out);
   }
   for (const auto& [name, state] : as.extras.numpy_states) {
     const std::string above = name + "/np_random_key";
@@ -172,7 +172,7 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const format& as) {
     tree.add("3", "scalar", dims{}, std::vector<std::int64_t>{state.has_gauss ? 1 : 0});
     tree.add("4", "scalar", dims{}, std::vector<double>{state.gauss});
     tree.finish();
-    add_json(above + "_metadata/metadata", node::object{{"legacy", true}}, out);
+    add_json(above + "_metadata/metadata", json::object{{"legacy", true}}, out);
   }
   return out;
 }
@@ -180,8 +180,8 @@ ZARRPOINT_INLINE result<std::vector<extra_file>> extra_files(const format& as) {
 ZARRPOINT_INLINE std::vector<extra_handler> extra_handlers(const format& as) {
   const std::string module = "orbax.checkpoint._src.handlers.";
   std::vector<extra_handler> out;
-  out.reserve(as.extras.json.size());
-  for (const auto& [name, value] : as.extras.json)
+  out.reserve(as.extras.documents.size());
+  for (const auto& [name, value] : as.extras.documents)
     out.push_back(
         {name, as.handler == tree_handler::v1
                    ? "orbax.checkpoint.experimental.v1._src.handlers.json_handler.JsonHandler"
@@ -195,16 +195,16 @@ ZARRPOINT_INLINE std::vector<extra_handler> extra_handlers(const format& as) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<void> save_root_metadata(const location& root, const node& custom,
+ZARRPOINT_INLINE result<void> save_root_metadata(const location& root, const json& custom,
                                                  const context& how) {
   return guarded([&]() -> result<void> {
     if (!custom.is_null() && custom.if_object() == nullptr)
       return detail::bad_tree("the metadata of a root must be an object");
     ZARRPOINT_TRY(target, v0::detail::location_access::to_write(root, true, how.stores));
     ZARRPOINT_TRY(key, target.key.child("metadata/_ROOT_METADATA"));
-    const node members = custom.is_null() ? node(node::object{}) : custom;
+    const json members = custom.is_null() ? json(json::object{}) : custom;
     return target.store.put(key,
-                            as_bytes(dump_json(node::object{{"internal_metadata", node::object{}},
+                            as_bytes(dump_json(json::object{{"internal_metadata", json::object{}},
                                                             {"custom_metadata", members}})));
   });
 }
@@ -497,12 +497,12 @@ ZARRPOINT_INLINE result<void> save_format::look() {
       ZARRPOINT_TRY(facts, read_checkpoint_facts(*document).at(target.store.describe(key)));
       about_ = std::move(facts);
     }
-    if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = node::object{};
+    if (about_.item_handlers.if_object() == nullptr) about_.item_handlers = json::object{};
     about_.item_handlers.set(options_.as.item, std::string(handler_name(options_.as.handler)));
     for (extra_handler& extra : extra_handlers(options_.as))
       about_.item_handlers.set(extra.item, std::move(extra.handler));
-    for (node* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
-      if (one->if_object() == nullptr) *one = node();
+    for (json* one : {&about_.metrics, &about_.performance_metrics, &about_.custom_metadata})
+      if (one->if_object() == nullptr) *one = json();
   }
   if (!options_.as.step_metadata.is_null()) about_.custom_metadata = options_.as.step_metadata;
   if (!about_.begin_time) about_.begin_time = begin_time ? begin_time : nanoseconds_now();
@@ -889,7 +889,7 @@ ZARRPOINT_INLINE void add_values(const state& at, std::vector<tree_key>& path,
     for (std::size_t i = 0; i < elements->size(); ++i)
       below({std::to_string(i), true}, (*elements)[i]);
     if (elements->empty()) to.emplace_back(path, empty_value::list);
-  } else if (const node* const value = at.if_value()) {
+  } else if (const json* const value = at.if_value()) {
     if (value->is_null()) to.emplace_back(path, empty_value::none);
     if (const bool* truth = value->if_bool()) to.emplace_back(path, bool(*truth));
     if (const std::string* text = value->if_string()) to.emplace_back(path, std::string(*text));

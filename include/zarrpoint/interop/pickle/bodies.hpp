@@ -145,11 +145,11 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> to_bytes(const pickle_value& val
 
 namespace torch { namespace detail {
 
-class pickle_to_node {
+class pickle_to_json {
  public:
-  explicit pickle_to_node(const pickle_node_limits& limits) : limits_(limits) {}
+  explicit pickle_to_json(const pickle_node_limits& limits) : limits_(limits) {}
 
-  result<node> convert(const pickle_value& value, std::size_t depth) {
+  result<json> convert(const pickle_value& value, std::size_t depth) {
     if (depth > limits_.max_depth)
       return error{errc::unsupported, "it is nested deeper than " +
                                           std::to_string(limits_.max_depth) +
@@ -158,25 +158,25 @@ class pickle_to_node {
       return error{errc::resource_limit,
                    "it has more than " + std::to_string(limits_.max_values) + " values"};
     switch (value.kind()) {
-      case pickle_kind::none: return node();
-      case pickle_kind::boolean: return node(*value.to_bool());
-      case pickle_kind::real: return node(*value.to_double());
+      case pickle_kind::none: return json();
+      case pickle_kind::boolean: return json(*value.to_bool());
+      case pickle_kind::real: return json(*value.to_double());
       case pickle_kind::string:
         ZARRPOINT_CHECK(charge(*value.if_string()));
-        return node(*value.if_string());
+        return json(*value.if_string());
       case pickle_kind::integer:
-        if (const auto narrow = value.to_int64()) return node(*narrow);
-        if (const auto wide = value.to_uint64()) return node(*wide);
+        if (const auto narrow = value.to_int64()) return json(*narrow);
+        if (const auto wide = value.to_uint64()) return json(*wide);
         return refuse("an integer that does not fit in 64 bits");
       case pickle_kind::list:
       case pickle_kind::tuple: {
-        node::array out;
+        json::array out;
         for (std::size_t i = 0; i < value.element_count(); ++i) {
           ZARRPOINT_TRY(one,
                         convert(value.element(i), depth + 1).at("[" + std::to_string(i) + "]"));
           out.push_back(std::move(one));
         }
-        return node(std::move(out));
+        return json(std::move(out));
       }
       case pickle_kind::dict: return members_of(value, depth);
       case pickle_kind::call:
@@ -212,8 +212,8 @@ class pickle_to_node {
     return {};
   }
 
-  result<node> members_of(const pickle_value& value, std::size_t depth) {
-    node::object out;
+  result<json> members_of(const pickle_value& value, std::size_t depth) {
+    json::object out;
     std::unordered_map<std::string_view, std::size_t> places;
     for (std::size_t i = 0; i < value.member_count(); ++i) {
       const pickle_value key = value.key(i);
@@ -228,7 +228,7 @@ class pickle_to_node {
         out[place->second].value = std::move(one);
       }
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
 
   pickle_node_limits limits_;
@@ -240,8 +240,8 @@ class pickle_to_node {
 
 namespace torch {
 
-ZARRPOINT_INLINE result<node> to_node(const pickle_value& value, const pickle_node_limits& limits) {
-  return detail::pickle_to_node(limits).convert(value, 0);
+ZARRPOINT_INLINE result<json> to_json(const pickle_value& value, const pickle_node_limits& limits) {
+  return detail::pickle_to_json(limits).convert(value, 0);
 }
 
 }  // namespace torch
@@ -765,16 +765,16 @@ ZARRPOINT_INLINE void pickle_writer::again(std::uint32_t place) {
   }
 }
 
-ZARRPOINT_INLINE result<void> pickle_writer::value(const node& from, std::size_t levels) {
+ZARRPOINT_INLINE result<void> pickle_writer::value(const json& from, std::size_t levels) {
   if (levels == 0) return error{errc::invalid_argument, "it is nested deeper than 100 levels"};
   if (const bool* truth = from.if_bool()) return boolean(*truth), result<void>();
   if (const std::string* text = from.if_string()) return string(*text);
   if (const auto narrow = from.to_int64()) return integer(*narrow), result<void>();
   if (const auto wide = from.to_uint64()) return unsigned_integer(*wide), result<void>();
   if (const auto number = from.to_double()) return real(*number), result<void>();
-  if (const node::array* elements = from.if_array())
+  if (const json::array* elements = from.if_array())
     return list(elements->size(), [&](std::size_t i) { return value((*elements)[i], levels - 1); });
-  if (const node::object* members = from.if_object())
+  if (const json::object* members = from.if_object())
     return dict(members->size(), [&](std::size_t i) -> result<void> {
       ZARRPOINT_CHECK(string((*members)[i].key));
       return value((*members)[i].value, levels - 1).at((*members)[i].key);
@@ -819,7 +819,7 @@ ZARRPOINT_INLINE void pickle_writer::end_tuple(std::size_t count) {
   if (count != 0) memoize();
 }
 
-ZARRPOINT_INLINE result<std::string> write_pickle(const node& value) {
+ZARRPOINT_INLINE result<std::string> write_pickle(const json& value) {
   pickle_writer to;
   ZARRPOINT_CHECK(to.value(value));
   return std::move(to).finish();

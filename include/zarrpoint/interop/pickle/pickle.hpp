@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/checked.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
 
@@ -53,9 +53,9 @@ struct pickle_node_limits {
   std::size_t max_text = std::size_t{1} << 28;  ///< bytes of strings and keys
 };
 
-/// A pickled value as a node: what JSON knows, and `OrderedDict`s; a tuple becomes an array.
+/// A pickled value as JSON: what JSON knows, and `OrderedDict`s; a tuple becomes an array.
 /// Errors: `unsupported` for other values, with where it is; `resource_limit`.
-result<node> to_node(const pickle_value& value, const pickle_node_limits& limits = {});
+result<json> to_json(const pickle_value& value, const pickle_node_limits& limits = {});
 
 }}}  // namespace zarrpoint::v0::torch
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle_opcode.hpp>
 
@@ -72,7 +72,7 @@ class pickle_writer {
 
   /// Any value of JSON. Errors: `invalid_argument` for text that is not UTF-8, and for what is
   /// nested deeper than 100 levels.
-  result<void> value(const node& from, std::size_t levels = 100);
+  result<void> value(const json& from, std::size_t levels = 100);
 
   /// The pickle, whose only value has been written.
   std::string finish() &&;
@@ -115,6 +115,6 @@ class pickle_writer {
 };
 
 /// A value of JSON as a pickle. Errors: those of `pickle_writer::value`.
-result<std::string> write_pickle(const node& value);
+result<std::string> write_pickle(const json& value);
 
 }}}  // namespace zarrpoint::v0::torch

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/s3/renewed_keys.hpp>
 #include <zarrpoint/interop/s3/sigv4.hpp>
@@ -67,9 +67,9 @@ query_list ini_section(std::string_view text, std::string_view section);
 std::string aws_region(std::string_view profile);
 
 /// A JSON document that has keys or leads to them. Errors: `corrupt`, without the document.
-result<node> parse_key_document(std::string_view text, std::string_view from);
+result<json> parse_key_document(std::string_view text, std::string_view from);
 /// A member of one that is a text; else an empty one.
-std::string text_member(const node& document, std::string_view name);
+std::string text_member(const json& document, std::string_view name);
 
 /// The keys in a JSON document as `credential_process`, containers and IMDS give them. Errors:
 /// `corrupt`, without the document.

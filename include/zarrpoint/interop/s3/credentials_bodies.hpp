@@ -126,15 +126,15 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_iso_time(std::string_view tex
   return days * 86400 + hour * 3600 + minute * 60 + second;
 }
 
-ZARRPOINT_INLINE result<node> parse_key_document(std::string_view text, std::string_view from) {
+ZARRPOINT_INLINE result<json> parse_key_document(std::string_view text, std::string_view from) {
   auto document =
       parse_json(std::as_bytes(std::span(text)), {.max_bytes = 1 << 20, .max_depth = 8});
   if (document && document->if_object() != nullptr) return document;
   return error{errc::corrupt, std::string(from) + " is not a JSON document"};
 }
 
-ZARRPOINT_INLINE std::string text_member(const node& document, std::string_view name) {
-  const node* const member = document.find(name);
+ZARRPOINT_INLINE std::string text_member(const json& document, std::string_view name) {
+  const json* const member = document.find(name);
   const std::string* const held = member == nullptr ? nullptr : member->if_string();
   return held == nullptr ? std::string() : *held;
 }
@@ -345,13 +345,13 @@ ZARRPOINT_INLINE found_keys keys_of_sso(const any_transport& by, query_list prof
       .headers = {{"x-amz-sso_bearer_token", token}}};
   ZARRPOINT_TRY(text, body_of(by, request, "GetRoleCredentials"));
   ZARRPOINT_TRY(document, parse_key_document(text, "GetRoleCredentials"));
-  const node* const keys = document.find("roleCredentials");
+  const json* const keys = document.find("roleCredentials");
   if (keys == nullptr || keys->if_object() == nullptr)
     return error{errc::corrupt, "GetRoleCredentials gave no keys"};
   aws_credentials out{.access_key = text_member(*keys, "accessKeyId"),
                       .secret_key = text_member(*keys, "secretAccessKey"),
                       .session_token = text_member(*keys, "sessionToken")};
-  const node* const ends = keys->find("expiration");
+  const json* const ends = keys->find("expiration");
   const auto milliseconds = ends == nullptr ? std::optional<std::int64_t>() : ends->to_int64();
   if (milliseconds) out.expires = *milliseconds / 1000;
   if (out.access_key.empty() || out.secret_key.empty())

@@ -43,15 +43,15 @@ ZARRPOINT_INLINE std::string tensor_context(std::string_view name) {
 
 ZARRPOINT_INLINE error broken(std::string message) { return {errc::corrupt, std::move(message)}; }
 
-ZARRPOINT_INLINE result<dims> parse_shape(const node& value) {
-  const node::array* extents = value.if_array();
+ZARRPOINT_INLINE result<dims> parse_shape(const json& value) {
+  const json::array* extents = value.if_array();
   if (extents == nullptr) return broken("\"shape\" is not an array");
   if (extents->size() > max_rank)
     return error{errc::unsupported, std::to_string(extents->size()) +
                                         " dimensions are more than the limit of " +
                                         std::to_string(max_rank)};
   dims shape;
-  for (const node& extent : *extents) {
+  for (const json& extent : *extents) {
     const std::optional<std::int64_t> length = extent.to_int64();
     if (!length || *length < 0) return broken("\"shape\" holds something other than lengths");
     shape.push_back(*length);
@@ -59,22 +59,22 @@ ZARRPOINT_INLINE result<dims> parse_shape(const node& value) {
   return shape;
 }
 
-ZARRPOINT_INLINE result<tensor_info> parse_tensor(const node::member& entry) {
-  const node::object* members = entry.value.if_object();
+ZARRPOINT_INLINE result<tensor_info> parse_tensor(const json::member& entry) {
+  const json::object* members = entry.value.if_object();
   if (members == nullptr) return broken("its description is not an object");
-  for (const node::member& each : *members) {
+  for (const json::member& each : *members) {
     // What a member of a later version of the format means cannot be guessed.
     if (each.key != "dtype" && each.key != "shape" && each.key != "data_offsets")
       return error{errc::unsupported,
                    "its description has the unknown member " + in_quotes(each.key)};
   }
-  const node* type = entry.value.find("dtype");
-  const node* shape = entry.value.find("shape");
-  const node* offsets = entry.value.find("data_offsets");
+  const json* type = entry.value.find("dtype");
+  const json* shape = entry.value.find("shape");
+  const json* offsets = entry.value.find("data_offsets");
   if (type == nullptr || type->if_string() == nullptr)
     return broken("no \"dtype\" that is a string");
   if (shape == nullptr) return broken("no \"shape\"");
-  const node::array* range = offsets == nullptr ? nullptr : offsets->if_array();
+  const json::array* range = offsets == nullptr ? nullptr : offsets->if_array();
   if (range == nullptr || range->size() != 2) return broken("no \"data_offsets\" of two numbers");
   const std::optional<std::uint64_t> begin = (*range)[0].to_uint64();
   const std::optional<std::uint64_t> end = (*range)[1].to_uint64();
@@ -95,12 +95,12 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const node::member& entry) {
   return out;
 }
 
-ZARRPOINT_INLINE result<metadata_map> parse_metadata(const node& value) {
+ZARRPOINT_INLINE result<metadata_map> parse_metadata(const json& value) {
   metadata_map out;
   if (value.is_null()) return out;  // serde's spelling of none
-  const node::object* members = value.if_object();
+  const json::object* members = value.if_object();
   if (members == nullptr) return broken("\"__metadata__\" is not an object");
-  for (const node::member& each : *members) {
+  for (const json::member& each : *members) {
     const std::string* text = each.value.if_string();
     if (text == nullptr)
       return broken("\"__metadata__\": the value of " + in_quotes(each.key) + " is not a string");
@@ -116,12 +116,12 @@ ZARRPOINT_INLINE result<header> parse_header(bytes_view text, std::uint64_t data
                                             .max_nodes = 4'000'000,
                                             .allow_nan_literals = false})
                               .at("header"));
-  const node::object* members = document.if_object();
+  const json::object* members = document.if_object();
   if (members == nullptr) return detail::broken("the header is not a JSON object");
 
   header out;
   out.tensors.reserve(members->size());
-  for (const node::member& each : *members) {
+  for (const json::member& each : *members) {
     if (each.key == "__metadata__") {
       ZARRPOINT_TRY(metadata, detail::parse_metadata(each.value));
       out.metadata = std::move(metadata);
@@ -159,10 +159,10 @@ ZARRPOINT_INLINE result<std::string> dump_header(const header& from) {
     return error{errc::invalid_argument,
                  std::string(what) + ' ' + detail::in_quotes(text) + " is not UTF-8"};
   };
-  node::object members;
+  json::object members;
   members.reserve(from.tensors.size() + 1);
   if (!from.metadata.empty()) {
-    node::object texts;
+    json::object texts;
     for (const auto& [key, value] : from.metadata) {
       ZARRPOINT_CHECK(check_text(key, "metadata key"));
       ZARRPOINT_CHECK(check_text(value, "metadata value"));
@@ -181,10 +181,10 @@ ZARRPOINT_INLINE result<std::string> dump_header(const header& from) {
       return error{errc::unsupported, detail::tensor_context(each.name) +
                                           ": safetensors has no dtype " +
                                           std::string(to_string(each.spec.type))};
-    node::array shape;
+    json::array shape;
     for (const index_t extent : each.spec.shape) shape.emplace_back(extent);
-    node::array offsets{each.offset, each.offset + each.bytes};
-    members.push_back({each.name, node::object{{"dtype", *type},
+    json::array offsets{each.offset, each.offset + each.bytes};
+    members.push_back({each.name, json::object{{"dtype", *type},
                                                {"shape", std::move(shape)},
                                                {"data_offsets", std::move(offsets)}}});
   }
@@ -516,11 +516,11 @@ ZARRPOINT_INLINE std::string name_of_file(std::size_t file, std::size_t count) {
 ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
                                             std::span<const std::size_t> file_of,
                                             const save_report& of) {
-  node::object map;
+  json::object map;
   map.reserve(plan.names.size());
   for (std::size_t i = 0; i < plan.names.size(); ++i)
     map.push_back({plan.names[i], of.files[file_of[i]]});
-  return dump_json(node::object{{"metadata", node::object{{"total_size", std::uint64_t{of.bytes}}}},
+  return dump_json(json::object{{"metadata", json::object{{"total_size", std::uint64_t{of.bytes}}}},
                                 {"weight_map", std::move(map)}});
 }
 
@@ -780,7 +780,7 @@ ZARRPOINT_INLINE result<void> add_tensor(virtual_hierarchy& to, const tensor_inf
 struct read_files {
   std::uint64_t most = UINT64_MAX;                  ///< bytes of a header
   const v0::detail::weight_index* index = nullptr;  ///< of a model in several files
-  node attributes{node::object{}};
+  json attributes{json::object{}};
   std::uint64_t total = 0;  ///< bytes of the tensors that the index takes
 
   result<void> add(const std::string& name, std::unique_ptr<blob> from, virtual_hierarchy& to) {
@@ -824,7 +824,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open_model(const any_store& 
   const std::string name = base.describe(at);
   const auto read = [&]() -> result<tensor_store> {
     v0::detail::virtual_hierarchy tree;
-    detail::read_files read{most, nullptr, node(node::object{}), 0};
+    detail::read_files read{most, nullptr, json(json::object{}), 0};
     ZARRPOINT_CHECK(detail::add_model(tree, base, at, read));
     ZARRPOINT_CHECK(tree.finish(read.attributes));
     return tensor_store(std::move(tree), name);
@@ -844,7 +844,7 @@ ZARRPOINT_INLINE result<tensor_store> tensor_store::open(std::unique_ptr<blob> f
   const std::string name = file->name();
   const auto read = [&]() -> result<tensor_store> {
     v0::detail::virtual_hierarchy tree;
-    detail::read_files read{most, nullptr, node(node::object{}), 0};
+    detail::read_files read{most, nullptr, json(json::object{}), 0};
     ZARRPOINT_CHECK(read.add({}, std::move(file), tree));
     ZARRPOINT_CHECK(tree.finish(read.attributes));
     return tensor_store(std::move(tree), name);

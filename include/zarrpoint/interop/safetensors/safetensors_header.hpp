@@ -3,7 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
@@ -98,7 +98,7 @@ std::string tensor_context(std::string_view name);
 
 error broken(std::string message);
 
-result<dims> parse_shape(const node& value);
+result<dims> parse_shape(const json& value);
 
 /// The header in the JSON `text`, of a file with `data_bytes` bytes after it.
 ///

@@ -148,22 +148,22 @@ ZARRPOINT_INLINE std::optional<number_array> read_number(const pickle_value& val
   return std::nullopt;
 }
 
-ZARRPOINT_INLINE std::optional<node> number_of(const numpy_array& of) {
+ZARRPOINT_INLINE std::optional<json> number_of(const numpy_array& of) {
   const std::byte* at = of.elements.data();
   switch (of.spec.type.kind()) {
-    case dtype_kind::bool_: return node(*at != std::byte{0});
-    case dtype_kind::int8: return node(std::int64_t{static_cast<std::int8_t>(*at)});
+    case dtype_kind::bool_: return json(*at != std::byte{0});
+    case dtype_kind::int8: return json(std::int64_t{static_cast<std::int8_t>(*at)});
     case dtype_kind::int16:
-      return node(std::int64_t{static_cast<std::int16_t>(load_le<std::uint16_t>(at))});
+      return json(std::int64_t{static_cast<std::int16_t>(load_le<std::uint16_t>(at))});
     case dtype_kind::int32:
-      return node(std::int64_t{static_cast<std::int32_t>(load_le<std::uint32_t>(at))});
-    case dtype_kind::int64: return node(static_cast<std::int64_t>(load_le<std::uint64_t>(at)));
-    case dtype_kind::uint8: return node(std::uint64_t{std::to_integer<unsigned>(*at)});
-    case dtype_kind::uint16: return node(std::uint64_t{load_le<std::uint16_t>(at)});
-    case dtype_kind::uint32: return node(std::uint64_t{load_le<std::uint32_t>(at)});
-    case dtype_kind::uint64: return node(load_le<std::uint64_t>(at));
-    case dtype_kind::float32: return node(double{std::bit_cast<float>(load_le<std::uint32_t>(at))});
-    case dtype_kind::float64: return node(std::bit_cast<double>(load_le<std::uint64_t>(at)));
+      return json(std::int64_t{static_cast<std::int32_t>(load_le<std::uint32_t>(at))});
+    case dtype_kind::int64: return json(static_cast<std::int64_t>(load_le<std::uint64_t>(at)));
+    case dtype_kind::uint8: return json(std::uint64_t{std::to_integer<unsigned>(*at)});
+    case dtype_kind::uint16: return json(std::uint64_t{load_le<std::uint16_t>(at)});
+    case dtype_kind::uint32: return json(std::uint64_t{load_le<std::uint32_t>(at)});
+    case dtype_kind::uint64: return json(load_le<std::uint64_t>(at));
+    case dtype_kind::float32: return json(double{std::bit_cast<float>(load_le<std::uint32_t>(at))});
+    case dtype_kind::float64: return json(std::bit_cast<double>(load_le<std::uint64_t>(at)));
     default: return std::nullopt;
   }
 }
@@ -178,12 +178,12 @@ ZARRPOINT_INLINE result<void> document_budget::charge(std::uint64_t size) {
   return {};
 }
 
-ZARRPOINT_INLINE bool is_document_word(const node& of) {
+ZARRPOINT_INLINE bool is_document_word(const json& of) {
   const std::string* kind = of.find("$")->if_string();
   const std::size_t members = of.if_object()->size();
   if (kind == nullptr) return false;
   if (*kind == "hole") return members == 1;
-  const node* text = of.find(*kind == "float64" ? "bits" : "base64");
+  const json* text = of.find(*kind == "float64" ? "bits" : "base64");
   if (members != 2 || text == nullptr || text->if_string() == nullptr) return false;
   const std::string& is = *text->if_string();
   if (*kind == "float64")
@@ -196,7 +196,7 @@ ZARRPOINT_INLINE std::optional<std::string> key_text(const pickle_value& key) {
   if (const auto truth = key.to_bool()) return *truth ? "true" : "false";
   if (const auto narrow = key.to_int64()) return std::to_string(*narrow);
   if (const auto number = key.to_double(); number && std::isfinite(*number))
-    return dump_json(node(*number), json_style::compact);
+    return dump_json(json(*number), json_style::compact);
   if (key.is_none()) return "null";
   return std::nullopt;
 }
@@ -276,18 +276,18 @@ class document_maker {
   document_maker(const pickle_node_limits& limits, const document_tensors& tensors)
       : budget_{.limits = limits}, tensors_(tensors.elements), arrays_(tensors.arrays) {}
 
-  result<node> convert(const pickle_value& value, std::size_t depth) {
+  result<json> convert(const pickle_value& value, std::size_t depth) {
     if (++budget_.values > budget_.limits.max_values)
       return error{errc::resource_limit,
                    "it has more than " + std::to_string(budget_.limits.max_values) + " values"};
     switch (value.kind()) {
-      case pickle_kind::none: return node();
-      case pickle_kind::boolean: return node(*value.to_bool());
-      case pickle_kind::real: return node(*value.to_double());
+      case pickle_kind::none: return json();
+      case pickle_kind::boolean: return json(*value.to_bool());
+      case pickle_kind::real: return json(*value.to_double());
       case pickle_kind::string: return text(*value.if_string());
       case pickle_kind::integer:
-        if (const auto narrow = value.to_int64()) return node(*narrow);
-        if (const auto wide = value.to_uint64()) return node(*wide);
+        if (const auto narrow = value.to_int64()) return json(*narrow);
+        if (const auto wide = value.to_uint64()) return json(*wide);
         return text(integer_text(*value.if_wide_integer()));
       case pickle_kind::bytes: return bytes(*value.if_bytes());
       case pickle_kind::global: return text(name_of(value));
@@ -301,7 +301,7 @@ class document_maker {
     if (arrays_ != nullptr)
       if (const auto named = arrays_->find(value.index()); named != arrays_->end()) {
         ZARRPOINT_CHECK(budget_.charge(named->second.size()));
-        return node(node::object{{"__array__", named->second}});
+        return json(json::object{{"__array__", named->second}});
       }
     if (depth >= budget_.limits.max_depth)
       return omitted("nested deeper than " + std::to_string(budget_.limits.max_depth) + " levels");
@@ -314,8 +314,8 @@ class document_maker {
   }
 
  private:
-  static node omitted(std::string why) {
-    node out;
+  static json omitted(std::string why) {
+    json out;
     out.set("__omitted__", std::move(why));
     return out;
   }
@@ -325,26 +325,26 @@ class document_maker {
     return out.append(global.name());
   }
 
-  result<node> text(std::string_view of) {
+  result<json> text(std::string_view of) {
     ZARRPOINT_CHECK(budget_.charge(of.size()));
-    return node(of);
+    return json(of);
   }
-  result<node> bytes(bytes_view of) {
+  result<json> bytes(bytes_view of) {
     ZARRPOINT_CHECK(budget_.charge(zarrpoint::detail::base64_size(of.size())));
-    return node(node::object{{"$", "text"}, {"base64", zarrpoint::detail::to_base64(of)}});
+    return json(json::object{{"$", "text"}, {"base64", zarrpoint::detail::to_base64(of)}});
   }
   /// Of elements in row-major order, little-endian.
-  result<node> leaf(const tensor_spec& spec, bytes_view elements) {
+  result<json> leaf(const tensor_spec& spec, bytes_view elements) {
     ZARRPOINT_CHECK(budget_.charge(zarrpoint::detail::base64_size(elements.size())));
-    node::array shape;
+    json::array shape;
     for (const index_t extent : spec.shape) shape.emplace_back(extent);
-    return node(node::object{{"$", "tensor"},
+    return json(json::object{{"$", "tensor"},
                              {"dtype", to_string(spec.type)},
                              {"shape", std::move(shape)},
                              {"base64", zarrpoint::detail::to_base64(elements)}});
   }
 
-  result<node> container(const pickle_value& value, std::size_t depth) {
+  result<json> container(const pickle_value& value, std::size_t depth) {
     switch (value.kind()) {
       case pickle_kind::dict: return members_of(value, depth);
       case pickle_kind::call: return call(value, depth);
@@ -355,17 +355,17 @@ class document_maker {
     }
   }
 
-  result<node> persistent(const pickle_value& value, std::size_t depth) {
+  result<json> persistent(const pickle_value& value, std::size_t depth) {
     // Before PyTorch 1.6 the class of a module was kept there, with its source.
     const pickle_value id = value.element(0);
     if (id.element_count() == 4 && id.element(0).if_string() != nullptr &&
         *id.element(0).if_string() == "module")
       return convert(id.element(1), depth + 1);
-    node out;
+    json out;
     const auto storage = storage_id_of(value);
     if (storage && tensors_ == nullptr) {  // the name in the file is none of its value
       out.set("__persistent__",
-              node::array{"storage", global_name(storage->type), std::to_string(storage->part)});
+              json::array{"storage", global_name(storage->type), std::to_string(storage->part)});
       return out;
     }
     ZARRPOINT_TRY(told, convert(id, depth + 1));
@@ -379,55 +379,55 @@ class document_maker {
     return out;
   }
 
-  result<node> elements_of(const pickle_value& value, std::size_t depth) {
-    node::array out;
+  result<json> elements_of(const pickle_value& value, std::size_t depth) {
+    json::array out;
     for (std::size_t i = 0; i < value.element_count(); ++i) {
       ZARRPOINT_TRY(one, convert(value.element(i), depth + 1));
       out.push_back(std::move(one));
     }
-    return node(std::move(out));
+    return json(std::move(out));
   }
 
-  result<node> members_of(const pickle_value& value, std::size_t depth) {
+  result<json> members_of(const pickle_value& value, std::size_t depth) {
     ZARRPOINT_TRY(keys, document_keys::of(value, budget_));
     if (!keys.are_text) return pairs_of(value, depth);
-    node::object out;
+    json::object out;
     for (std::size_t i = 0; i < keys.texts.size(); ++i) {
       ZARRPOINT_TRY(one, convert(value.member(keys.members[i]), depth + 1));
       out.push_back({std::move(keys.texts[i]), std::move(one)});
     }
-    node made(std::move(out));
+    json made(std::move(out));
     if (made.find("$") != nullptr && is_document_word(made)) return made;
-    for (node::member& one : *made.if_object())
+    for (json::member& one : *made.if_object())
       if (is_escaped(one.key)) one.key.insert(0, 1, '$');
     return made;
   }
 
   /// As the call of `dict` that gives the same.
-  result<node> pairs_of(const pickle_value& value, std::size_t depth) {
-    node::array pairs;
+  result<json> pairs_of(const pickle_value& value, std::size_t depth) {
+    json::array pairs;
     for (std::size_t i = 0; i < value.member_count(); ++i) {
       ZARRPOINT_TRY(key, convert(value.key(i), depth + 4));
       ZARRPOINT_TRY(one, convert(value.member(i), depth + 4));
-      pairs.emplace_back(node::array{std::move(key), std::move(one)});
+      pairs.emplace_back(json::array{std::move(key), std::move(one)});
     }
-    return node(node::object{{"__class__", "builtins.dict"},
-                             {"__args__", node::array{node(std::move(pairs))}}});
+    return json(json::object{{"__class__", "builtins.dict"},
+                             {"__args__", json::array{json(std::move(pairs))}}});
   }
 
-  result<node> call(const pickle_value& value, std::size_t depth) {
+  result<json> call(const pickle_value& value, std::size_t depth) {
     ZARRPOINT_TRY(known, known_call(value, depth));
     if (known) return *std::move(known);
     return object_of(value, depth);
   }
 
   /// What has a form of its own; nothing for others.
-  result<std::optional<node>> known_call(const pickle_value& value, std::size_t depth) {
+  result<std::optional<json>> known_call(const pickle_value& value, std::size_t depth) {
     const pickle_value arguments = value.arguments();
     const bool is_plain = value.keywords().is_none() && value.state_count() == 0;
-    const auto some = [](result<node> made) -> result<std::optional<node>> {
+    const auto some = [](result<json> made) -> result<std::optional<json>> {
       if (!made) return std::move(made).failure();
-      return std::optional<node>(*std::move(made));
+      return std::optional<json>(*std::move(made));
     };
     if (is_plain && value.element_count() == 0) {
       const bool is_empty = arguments.element_count() == 0;
@@ -454,23 +454,23 @@ class document_maker {
     if (const auto coded = to_bytes(value)) return some(bytes(*coded));
     if (const auto array = read_numpy(value)) {
       if (is_numpy_call(value, "multiarray", "scalar"))
-        if (auto number = number_of(*array)) return std::optional<node>(*std::move(number));
+        if (auto number = number_of(*array)) return std::optional<json>(*std::move(number));
       return some(leaf(array->spec, array->elements));
     }
-    if (tensors_ == nullptr) return std::optional<node>();
+    if (tensors_ == nullptr) return std::optional<json>();
     // A subclass and attributes would be lost with the elements alone.
     const auto made = tensor_call_of(value);
-    if (!made || !made->is_plain() || made->subclass) return std::optional<node>();
+    if (!made || !made->is_plain() || made->subclass) return std::optional<json>();
     for (const pickle_value& state : made->states)
       if (!state.is_none() && (state.kind() != pickle_kind::dict || state.member_count() != 0))
-        return std::optional<node>();
+        return std::optional<json>();
     return tensor_leaf(value);
   }
 
   /// Nothing for a tensor that we have no type for, or cannot read.
-  result<std::optional<node>> tensor_leaf(const pickle_value& value) {
-    const auto unless_unsupported = [](error why) -> result<std::optional<node>> {
-      if (why.code == errc::unsupported) return std::optional<node>();
+  result<std::optional<json>> tensor_leaf(const pickle_value& value) {
+    const auto unless_unsupported = [](error why) -> result<std::optional<json>> {
+      if (why.code == errc::unsupported) return std::optional<json>();
       return why;
     };
     const auto found = tensors_->tensor(value);
@@ -487,7 +487,7 @@ class document_maker {
     if (native_endian != endian::little && scalar > 1)
       zarrpoint::detail::byteswap_elements(elements, scalar);
     ZARRPOINT_TRY(out, leaf(found->spec, elements));
-    return std::optional<node>(std::move(out));
+    return std::optional<json>(std::move(out));
   }
 
   static bool is_reserved(std::string_view key) {
@@ -509,7 +509,7 @@ class document_maker {
   class object_maker {
    public:
     /// Replaces a member of that name.
-    void set(std::string name, node value) {
+    void set(std::string name, json value) {
       const auto [place, is_new] = places_.try_emplace(name, members_.size());
       if (is_new) {
         members_.push_back({std::move(name), std::move(value)});
@@ -517,10 +517,10 @@ class document_maker {
         members_[place->second].value = std::move(value);
       }
     }
-    node finish() { return node(std::move(members_)); }
+    json finish() { return json(std::move(members_)); }
 
    private:
-    node::object members_;
+    json::object members_;
     std::unordered_map<std::string, std::size_t> places_;
   };
 
@@ -529,7 +529,7 @@ class document_maker {
     if (state.is_none()) return true;
     if (!is_attributes(state)) return false;
     ZARRPOINT_TRY(made, members_of(state, depth));
-    for (node::member& one : *made.if_object()) out.set(std::move(one.key), std::move(one.value));
+    for (json::member& one : *made.if_object()) out.set(std::move(one.key), std::move(one.value));
     return true;
   }
   /// A dict, or as objects with slots have it, a pair of dicts.
@@ -542,7 +542,7 @@ class document_maker {
     return add_attributes(state.element(1), out, depth);
   }
 
-  result<node> object_of(const pickle_value& value, std::size_t depth) {
+  result<json> object_of(const pickle_value& value, std::size_t depth) {
     object_maker out;
     const pickle_value arguments = value.arguments();
     // How protocols 0 and 1 wrote an object of which only the state counts.
@@ -593,7 +593,7 @@ class document_maker {
   std::vector<pickle_value> path_;  ///< from the root to where the walk is
 };
 
-ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
+ZARRPOINT_INLINE result<json> pickle_to_document(const pickle_value& value,
                                                  const pickle_node_limits& limits,
                                                  const document_tensors& tensors) {
   return document_maker(limits, tensors).convert(value, 0);
@@ -603,7 +603,7 @@ ZARRPOINT_INLINE result<node> pickle_to_document(const pickle_value& value,
 
 namespace torch {
 
-ZARRPOINT_INLINE result<node> to_document(const file& from, const pickle_node_limits& limits) {
+ZARRPOINT_INLINE result<json> to_document(const file& from, const pickle_node_limits& limits) {
   return detail::pickle_to_document(from.root(), limits, {.elements = &from});
 }
 
@@ -615,13 +615,13 @@ namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 
 // -------------------------------------------------------------------------------- torch_writer.hpp
 
-ZARRPOINT_INLINE bool is_value_word(const node& of) {
+ZARRPOINT_INLINE bool is_value_word(const json& of) {
   return of.if_object() != nullptr && of.find("$") != nullptr && is_document_word(of) &&
          *of.find("$")->if_string() != "hole";
 }
 
 /// The number of a word that has bits.
-ZARRPOINT_INLINE double number_of_word(const node& word) {
+ZARRPOINT_INLINE double number_of_word(const json& word) {
   const std::string& digits = *word.find("bits")->if_string();
   std::uint64_t bits = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), bits, 16);
@@ -629,46 +629,46 @@ ZARRPOINT_INLINE double number_of_word(const node& word) {
 }
 
 /// The bytes of a word that has text.
-ZARRPOINT_INLINE value bytes_of_word(const node& word) {
+ZARRPOINT_INLINE value bytes_of_word(const json& word) {
   const auto text = zarrpoint::detail::from_base64(*word.find("base64")->if_string());
   const bytes_view bytes = as_bytes(*text);
   return value(value::bytes(bytes.begin(), bytes.end()));
 }
 
-ZARRPOINT_INLINE bool is_tensor_word(const node& of) {
-  const node* const word = of.find("$");
+ZARRPOINT_INLINE bool is_tensor_word(const json& of) {
+  const json* const word = of.find("$");
   return word != nullptr && word->if_string() != nullptr && *word->if_string() == "tensor" &&
          of.if_object()->size() == 4 && of.find("dtype") != nullptr &&
          of.find("shape") != nullptr && of.find("base64") != nullptr;
 }
 
-ZARRPOINT_INLINE void unescape_keys(node::object& members) {
+ZARRPOINT_INLINE void unescape_keys(json::object& members) {
   const auto is_given = [](const std::string& key) {
     return key.starts_with("$$") && !key.starts_with("$$$");
   };
   const auto renamed = [&] {
-    node::object out;
-    for (const node::member& one : members)
+    json::object out;
+    for (const json::member& one : members)
       out.push_back({is_given(one.key) ? one.key.substr(1) : one.key, one.value});
-    return node(std::move(out));
+    return json(std::move(out));
   };
   const auto is_at = [&](std::string_view key) {
     return std::any_of(members.begin(), members.end(),
-                       [&](const node::member& one) { return one.key == key; });
+                       [&](const json::member& one) { return one.key == key; });
   };
   if (members.size() <= 2 && is_at("$$") && is_document_word(renamed())) return;
-  for (node::member& one : members)
+  for (json::member& one : members)
     if (is_given(one.key) && !is_at(std::string_view(one.key).substr(1))) one.key.erase(0, 1);
 }
 
-inline node& node_of(node& element) { return element; }
-inline node& node_of(node::member& member) { return member.value; }
-inline std::string place_of(const node&, std::size_t i) { return "[" + std::to_string(i) + "]"; }
-inline std::string place_of(const node::member& member, std::size_t) {
+inline json& json_of(json& element) { return element; }
+inline json& json_of(json::member& member) { return member.value; }
+inline std::string place_of(const json&, std::size_t i) { return "[" + std::to_string(i) + "]"; }
+inline std::string place_of(const json::member& member, std::size_t) {
   return zarrpoint::detail::in_quotes(member.key);
 }
 
-result<std::optional<value>> value_unless_plain(node& from);
+result<std::optional<value>> value_unless_plain(json& from);
 
 /// What becomes of the elements or members of a document: nothing while all of them are plain.
 template <class Elements, class Make>
@@ -676,14 +676,14 @@ result<std::optional<value>> values_unless_plain(Elements& from, const Make& mak
   using out_type = std::vector<decltype(make(from[0], value()))>;
   std::optional<out_type> out;
   for (std::size_t i = 0; i < from.size(); ++i) {
-    node& each = node_of(from[i]);
+    json& each = json_of(from[i]);
     auto made = value_unless_plain(each);
     if (!made) return std::move(made).failure().at(place_of(from[i], i));
     if (!*made && !out) continue;
     if (!out) {
       out.emplace();
       for (std::size_t j = 0; j < i; ++j)
-        out->push_back(make(from[j], value(std::move(node_of(from[j])))));
+        out->push_back(make(from[j], value(std::move(json_of(from[j])))));
     }
     out->push_back(make(from[i], *made ? **std::move(made) : value(std::move(each))));
   }
@@ -693,25 +693,25 @@ result<std::optional<value>> values_unless_plain(Elements& from, const Make& mak
 
 /// What a document becomes that no node can be; nothing for others, in which numbers and keys are
 /// then what Python has.
-ZARRPOINT_INLINE result<std::optional<value>> value_unless_plain(node& from) {
-  if (node::array* const elements = from.if_array())
-    return values_unless_plain(*elements, [](node&, value to) { return to; });
-  node::object* const members = from.if_object();
+ZARRPOINT_INLINE result<std::optional<value>> value_unless_plain(json& from) {
+  if (json::array* const elements = from.if_array())
+    return values_unless_plain(*elements, [](json&, value to) { return to; });
+  json::object* const members = from.if_object();
   if (members == nullptr) return std::optional<value>();
   if (is_tensor_word(from))
     return error{errc::unsupported, "a tensor in a document has no place among values of Python"};
   if (is_value_word(from)) {
     if (from.find("bits") == nullptr) return std::optional(bytes_of_word(from));
-    from = node(number_of_word(from));
+    from = json(number_of_word(from));
     return std::optional<value>();
   }
   unescape_keys(*members);
-  return values_unless_plain(*members, [](node::member& one, value to) {
+  return values_unless_plain(*members, [](json::member& one, value to) {
     return value::member{std::move(one.key), std::move(to)};
   });
 }
 
-ZARRPOINT_INLINE result<value> document_value(node from) {
+ZARRPOINT_INLINE result<value> document_value(json from) {
   ZARRPOINT_TRY(made, value_unless_plain(from));
   return made ? *std::move(made) : value(std::move(from));
 }
@@ -734,7 +734,7 @@ ZARRPOINT_INLINE value& value::operator=(value&&) noexcept = default;
 
 ZARRPOINT_INLINE value::~value() = default;
 
-ZARRPOINT_INLINE value::value(node from) : content_(std::move(from)) {}
+ZARRPOINT_INLINE value::value(json from) : content_(std::move(from)) {}
 
 ZARRPOINT_INLINE value::value(bytes from) : content_(std::move(from)) {}
 
@@ -753,7 +753,7 @@ class torch_pickler {
  public:
   result<void> write(const value& from, std::size_t levels = 100) {
     if (levels == 0) return error{errc::invalid_argument, "it is nested deeper than 100 levels"};
-    if (const node* plain = std::get_if<node>(&from.content())) return to_.value(*plain, levels);
+    if (const json* plain = std::get_if<json>(&from.content())) return to_.value(*plain, levels);
     if (const auto* bytes = std::get_if<value::bytes>(&from.content())) return to_.bytes(*bytes);
     if (const host_view* tensor = std::get_if<host_view>(&from.content())) return write(*tensor);
     if (const auto* elements = std::get_if<value::list>(&from.content()))
@@ -970,7 +970,7 @@ ZARRPOINT_INLINE result<archive_store> archive_store::open_model(const any_store
     };
     v0::detail::virtual_hierarchy tree;
     ZARRPOINT_TRY(told, model.join(add, tree));
-    node attributes{node::object{}};
+    json attributes{json::object{}};
     if (!told.is_null())
       attributes.set(std::string(v0::detail::weight_map_member), std::move(told));
     ZARRPOINT_CHECK(tree.finish(attributes));

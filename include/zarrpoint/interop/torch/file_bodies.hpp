@@ -922,7 +922,7 @@ class archive_walk {
 
   /// The class and the attributes of a tensor of a subclass.
   result<void> add_states(const tensor_call& call, const std::string& name, const where& at,
-                          node& attributes) {
+                          json& attributes) {
     if (call.subclass) attributes.set("python_class", global_name(*call.subclass));
     for (const pickle_value& state : call.states) {
       const bool is_empty =
@@ -1101,7 +1101,7 @@ class archive_walk {
     return out;
   }
 
-  static result<std::unique_ptr<blob>> open_text(result<node> document, std::string called) {
+  static result<std::unique_ptr<blob>> open_text(result<json> document, std::string called) {
     if (!document) return failed_blob(std::move(document).failure(), std::move(called));
     const std::string text = dump_json(*document);
     const bytes_view bytes = as_bytes(text);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
 #include <zarrpoint/interop/pickle/pickle_value.hpp>
@@ -46,6 +46,6 @@ std::optional<number_array> read_number(const pickle_value& value);
 std::optional<numpy_array> read_numpy(const pickle_value& value, std::uint64_t* copied = nullptr);
 
 /// A real number, if that is what it is.
-std::optional<node> number_of(const numpy_array& of);
+std::optional<json> number_of(const numpy_array& of);
 
 }}}}  // namespace zarrpoint::v0::torch::detail

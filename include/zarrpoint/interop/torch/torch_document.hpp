@@ -8,7 +8,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace torch {
 
-// Any pickled value as a document: the form of `state_node.hpp`, so that `state_from_node` takes
+// Any pickled value as a document: the form of `state_json.hpp`, so that `state_from_json` takes
 // every one of them. Nothing is called; what Python would build is told as data:
 //
 //   None, bool, int, float, str              themselves
@@ -41,7 +41,7 @@ struct document_tensors {
   const std::unordered_map<std::size_t, std::string>* arrays = nullptr;
 };
 
-result<node> pickle_to_document(const pickle_value& value, const pickle_node_limits& limits,
+result<json> pickle_to_document(const pickle_value& value, const pickle_node_limits& limits,
                                 const document_tensors& tensors = {});
 
 }  // namespace detail
@@ -49,7 +49,7 @@ result<node> pickle_to_document(const pickle_value& value, const pickle_node_lim
 /// What a file holds, as a document that every pickle has. Tensors take part of
 /// `limits.max_text`. Errors: `resource_limit`; `corrupt` for a tensor that lies outside of its
 /// storage; `io`.
-result<node> to_document(const file& from, const pickle_node_limits& limits = {.max_depth = 48});
+result<json> to_document(const file& from, const pickle_node_limits& limits = {.max_depth = 48});
 
 }}}  // namespace zarrpoint::v0::torch
 
@@ -67,9 +67,9 @@ struct document_budget {
   result<void> charge(std::uint64_t size);
 };
 
-/// Whether an object with the member "$" is one that `state_node.hpp` has, as our own saver writes
+/// Whether an object with the member "$" is one that `state_json.hpp` has, as our own saver writes
 /// it; Python has such a dict by accident else.
-bool is_document_word(const node& of);
+bool is_document_word(const json& of);
 
 /// The text of a key, as Python's json has it; nothing for keys that it refuses.
 std::optional<std::string> key_text(const pickle_value& key);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/interop/pickle/pickle_writer.hpp>
 #include <zarrpoint/memory/buffer.hpp>
@@ -27,7 +27,7 @@ class value {
   using bytes = std::vector<std::byte>;
   using list = std::vector<value>;
   using dict = std::vector<member>;
-  using storage = std::variant<node, bytes, host_view, list, dict>;
+  using storage = std::variant<json, bytes, host_view, list, dict>;
 
   // Defined below, where `member` is complete.
   value();
@@ -37,7 +37,7 @@ class value {
   value& operator=(value&&) noexcept;
   ~value();
 
-  value(node from);
+  value(json from);
   value(bytes from);
   /// The elements stay the caller's, and must live until they are saved.
   value(host_view from);
@@ -83,18 +83,18 @@ namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 
 // The way back from `torch_document.hpp`: a document as the values that Python has.
 
-/// Whether a document of `state_node.hpp` has a word for it that Python has a value for: bytes, and
+/// Whether a document of `state_json.hpp` has a word for it that Python has a value for: bytes, and
 /// numbers that are not finite.
-bool is_value_word(const node& of);
+bool is_value_word(const json& of);
 
 /// Takes the "$" from keys of an object of a document that were given one, unless the document
 /// would have it for a word.
-void unescape_keys(node::object& members);
+void unescape_keys(json::object& members);
 
 /// A document as values of Python: `{"$": "text", ...}` as `bytes`, `{"$": "float64", ...}` as the
 /// `float`. Keys lose the `$` that `to_document` would give them again, so that it makes the same
 /// document of what this makes. All else is what it looks like, a hole too. Errors: `unsupported`,
 /// with its keys, for `{"$": "tensor", ...}`, whose elements nobody would hold.
-result<value> document_value(node from);
+result<value> document_value(json from);
 
 }}}}  // namespace zarrpoint::v0::torch::detail

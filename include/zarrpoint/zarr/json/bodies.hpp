@@ -59,7 +59,7 @@ ZARRPOINT_INLINE error json_reader::failure() && {
   return failure_ ? *std::move(failure_) : error{errc::corrupt, "not a JSON document"};
 }
 
-ZARRPOINT_INLINE bool json_reader::read(node& out) {
+ZARRPOINT_INLINE bool json_reader::read(json& out) {
   take_text("\xef\xbb\xbf");
   if (!read_value(out, wanted_ != nullptr ? 0 : no_path)) return false;
   skip_space();
@@ -188,7 +188,7 @@ ZARRPOINT_INLINE bool json_reader::expect_text(std::string_view text) {
   return take_text(text) || wrong("expected a value");
 }
 
-ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
+ZARRPOINT_INLINE bool json_reader::read_value(json& out, std::size_t matched) {
   if (!count_values(1))
     return fail(errc::resource_limit, "more than " + std::to_string(values_) + " values");
   skip_space();
@@ -201,7 +201,7 @@ ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
                     "nested deeper than " + std::to_string(levels_) + " levels");
       if (is_behind_ && *at_ == '{' && wanted_->pass(*this)) {
         ascend(1);
-        out = node(node::object());
+        out = json(json::object());
         return true;
       }
       const bool done = *at_++ == '{' ? read_members(out, matched) : read_elements(out);
@@ -209,12 +209,12 @@ ZARRPOINT_INLINE bool json_reader::read_value(node& out, std::size_t matched) {
       return done;
     }
     case '"': {
-      out = node(std::string());
+      out = json(std::string());
       return read_string(*out.if_string(), false);
     }
-    case 't': out = node(true); return expect_text("true");
-    case 'f': out = node(false); return expect_text("false");
-    case 'n': out = node(); return expect_text("null");
+    case 't': out = json(true); return expect_text("true");
+    case 'f': out = json(false); return expect_text("false");
+    case 'n': out = json(); return expect_text("null");
     default: return read_number(out);
   }
 }
@@ -247,7 +247,7 @@ ZARRPOINT_INLINE std::size_t json_reader::values_to_come() noexcept {
   return std::min(values, values_left_ + 1);
 }
 
-ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) {
+ZARRPOINT_INLINE bool json_reader::read_members(json& out, std::size_t matched) {
   const char* const begin = at_ - 1;
   const std::size_t first = members_.size();
   const bool keeps_twice = keeps_twice_;
@@ -260,7 +260,7 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
       skip_space();
       if (!read_string(key, false) || !expect(':', "expected ':' after a key")) return false;
       if (keeps_text_ && (key == "attributes" || key.ends_with(".zattrs"))) keeps_twice_ = true;
-      node value;
+      json value;
       const bool on_path = matched != no_path && key == wanted_->path_[matched];
       if (on_path && matched + 1 == wanted_->path_.size()) {
         skip_space();
@@ -290,15 +290,15 @@ ZARRPOINT_INLINE bool json_reader::read_members(node& out, std::size_t matched) 
     }
   }
   if (!close(members_, first, out)) return false;
-  if (has_twice) out = node(node::object{{"duplicate_keys", std::string(begin, at_)}});
+  if (has_twice) out = json(json::object{{"duplicate_keys", std::string(begin, at_)}});
   return true;
 }
 
-ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
+ZARRPOINT_INLINE bool json_reader::read_elements(json& out) {
   const std::size_t first = elements_.size();
   if (!take(']')) {
     do {
-      node value;
+      json value;
       if (!read_value(value, no_path)) return false;
       if (!append(elements_, first, std::move(value))) return false;
     } while (take(','));
@@ -307,7 +307,7 @@ ZARRPOINT_INLINE bool json_reader::read_elements(node& out) {
   return close(elements_, first, out);
 }
 
-ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const node::member* members,
+ZARRPOINT_INLINE const std::string* json_reader::duplicate_key(const json::member* members,
                                                                std::size_t count) {
   constexpr std::size_t few = 12;
   if (count <= few) {
@@ -332,13 +332,13 @@ ZARRPOINT_INLINE bool json_reader::take_digits() noexcept {
   return at_ != from;
 }
 
-ZARRPOINT_INLINE bool json_reader::read_number(node& out) {
+ZARRPOINT_INLINE bool json_reader::read_number(json& out) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const char* const from = at_;
   if (takes_nan_ && (*at_ < '0' || *at_ > '9')) {
-    if (take_text("NaN")) return out = node(std::numeric_limits<double>::quiet_NaN()), true;
-    if (take_text("Infinity")) return out = node(infinity), true;
-    if (take_text("-Infinity")) return out = node(-infinity), true;
+    if (take_text("NaN")) return out = json(std::numeric_limits<double>::quiet_NaN()), true;
+    if (take_text("Infinity")) return out = json(infinity), true;
+    if (take_text("-Infinity")) return out = json(-infinity), true;
   }
   const bool negative = *at_ == '-';
   if (negative) ++at_;
@@ -364,7 +364,7 @@ ZARRPOINT_INLINE bool json_reader::read_number(node& out) {
   return negative ? read_integer<std::int64_t>(from, out) : read_integer<std::uint64_t>(from, out);
 }
 
-ZARRPOINT_INLINE bool json_reader::read_double(const char* from, node& out) {
+ZARRPOINT_INLINE bool json_reader::read_double(const char* from, json& out) {
   std::string text(from, at_);  // ends with NUL, as the function wants it
   char* end = nullptr;
   double value = std::strtod(text.c_str(), &end);
@@ -373,16 +373,16 @@ ZARRPOINT_INLINE bool json_reader::read_double(const char* from, node& out) {
     value = std::strtod(text.c_str(), &end);
   }
   if (end == text.c_str() + text.size() && std::isfinite(value)) {
-    out = node(value);
+    out = json(value);
     return true;
   }
   return too_large(from, false, out);
 }
 
-ZARRPOINT_INLINE bool json_reader::too_large(const char* from, bool is_integer, node& out) {
+ZARRPOINT_INLINE bool json_reader::too_large(const char* from, bool is_integer, json& out) {
   const std::string_view text(from, at_);
   if (keeps_text_) {
-    out = node(std::string(text));
+    out = json(std::string(text));
     return true;
   }
   const std::string shown = in_quotes(text.substr(0, 40));
@@ -396,9 +396,9 @@ ZARRPOINT_INLINE bool json_reader::too_large(const char* from, bool is_integer, 
 
 namespace detail {
 
-ZARRPOINT_INLINE result<node> read_json(std::string_view text, const json_limits& limits,
+ZARRPOINT_INLINE result<json> read_json(std::string_view text, const json_limits& limits,
                                         json_member* wanted) {
-  node out;
+  json out;
   if (wanted != nullptr) {
     json_reader reader(text, limits, wanted);
     if (reader.read(out)) return out;
@@ -412,7 +412,7 @@ ZARRPOINT_INLINE result<node> read_json(std::string_view text, const json_limits
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<node> parse_json(bytes_view text, const json_limits& limits,
+ZARRPOINT_INLINE result<json> parse_json(bytes_view text, const json_limits& limits,
                                          detail::json_member* wanted) {
   if (text.size() > limits.max_bytes)
     return error{errc::resource_limit, "JSON: " + std::to_string(text.size()) +
@@ -513,7 +513,7 @@ ZARRPOINT_INLINE void write_json_string(std::string& out, std::string_view text)
   out += '"';
 }
 
-ZARRPOINT_INLINE void json_writer::write(const node& value) {
+ZARRPOINT_INLINE void json_writer::write(const json& value) {
   value.visit([this](const auto& held) { write_value(held); });
 }
 
@@ -525,7 +525,7 @@ ZARRPOINT_INLINE void json_writer::new_line() {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE std::string dump_json(const node& value, json_style style) {
+ZARRPOINT_INLINE std::string dump_json(const json& value, json_style style) {
   detail::json_writer writer(style);
   writer.write(value);
   return writer.take();

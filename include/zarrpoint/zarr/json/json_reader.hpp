@@ -54,7 +54,7 @@ class json_reader {
 
   /// The whole of the document. False when it is wrong or a member's reader gave up; `out` is
   /// unspecified then.
-  bool read(node& out);
+  bool read(json& out);
   /// What is wrong with it, after `read` has returned false.
   error failure() &&;
   /// Whether it was the reader of a member that returned false, so that nothing may be wrong.
@@ -70,7 +70,7 @@ class json_reader {
   bool count_values(std::size_t values) noexcept;
   bool descend(std::size_t levels) noexcept;
   void ascend(std::size_t levels) noexcept { levels_left_ += levels; }
-  bool read_value(node& out) { return read_value(out, no_path); }
+  bool read_value(json& out) { return read_value(out, no_path); }
   /// Appends a string to `out`; gives up on `\u` and `\/`, which our writer has no use for.
   bool read_plain_string(std::string& out) { return read_string(out, true); }
   bool read_uint64(std::uint64_t& out);
@@ -94,13 +94,13 @@ class json_reader {
   bool expect(char c, std::string_view what);
   bool expect_text(std::string_view text);
   /// `matched` keys of the path that is looked for lead to this value.
-  bool read_value(node& out, std::size_t matched);
+  bool read_value(json& out, std::size_t matched);
 
   /// Those of all levels that are open wait on one stack, so that each short list is allocated
   /// once.
-  bool read_members(node& out, std::size_t matched);
+  bool read_members(json& out, std::size_t matched);
 
-  bool read_elements(node& out);
+  bool read_elements(json& out);
 
   /// Adds a value to the list that is open, which begins at `first`.
   template <class T>
@@ -124,14 +124,14 @@ class json_reader {
     return true;
   }
   template <class T>
-  bool close(std::vector<T>& open, std::size_t first, node& out) {
+  bool close(std::vector<T>& open, std::size_t first, json& out) {
     if (first == 0 && open.size() >= many) {  // nothing else is open: no need to move them
-      out = node(std::exchange(open, {}));
+      out = json(std::exchange(open, {}));
       return true;
     }
     const auto begin = open.begin() + static_cast<std::ptrdiff_t>(first);
     if (!take_memory((open.size() - first) * sizeof(T))) return false;
-    out = node(std::vector<T>(std::make_move_iterator(begin), std::make_move_iterator(open.end())));
+    out = json(std::vector<T>(std::make_move_iterator(begin), std::make_move_iterator(open.end())));
     open.erase(begin, open.end());
     return true;
   }
@@ -140,7 +140,7 @@ class json_reader {
   std::size_t values_to_come() noexcept;
 
   /// A key that occurs twice, or null.
-  static const std::string* duplicate_key(const node::member* members, std::size_t count);
+  static const std::string* duplicate_key(const json::member* members, std::size_t count);
 
   bool read_string(std::string& out, bool plain);
   /// What follows a backslash.
@@ -149,19 +149,19 @@ class json_reader {
 
   bool take_digits() noexcept;
 
-  bool read_number(node& out);
+  bool read_number(json& out);
 
-  bool read_double(const char* from, node& out);
+  bool read_double(const char* from, json& out);
 
   template <class Integer>
-  bool read_integer(const char* from, node& out) {
+  bool read_integer(const char* from, json& out) {
     Integer value = 0;
     if (std::from_chars(from, at_, value).ec != std::errc()) return too_large(from, true, out);
-    out = node(value);
+    out = json(value);
     return true;
   }
-  /// No `node` holds this number: it is its text, or an error.
-  bool too_large(const char* from, bool is_integer, node& out);
+  /// No `json` holds this number: it is its text, or an error.
+  bool too_large(const char* from, bool is_integer, json& out);
 
   const char* begin_;
   const char* at_;
@@ -181,8 +181,8 @@ class json_reader {
   bool passed_wanted_ = false;
   bool is_behind_ = false;  ///< the member of the root that has the one that is wanted has ended
   bool gave_up_ = false;
-  node::object members_;
-  node::array elements_;
+  json::object members_;
+  json::array elements_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

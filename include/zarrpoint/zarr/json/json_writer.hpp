@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 
 #include <array>
 #include <cfloat>
@@ -33,7 +33,7 @@ class json_writer {
  public:
   explicit json_writer(json_style style) : pretty_(style == json_style::pretty) {}
 
-  void write(const node& value);
+  void write(const json& value);
   std::string take() { return std::move(out_); }
 
  private:
@@ -47,10 +47,10 @@ class json_writer {
       write_json_double(out_, value);
     } else if constexpr (std::is_same_v<T, std::string>) {
       write_json_string(out_, value);
-    } else if constexpr (std::is_same_v<T, node::array>) {
-      write_list('[', value, ']', [this](const node& element) { write(element); });
-    } else if constexpr (std::is_same_v<T, node::object>) {
-      write_list('{', value, '}', [this](const node::member& member) {
+    } else if constexpr (std::is_same_v<T, json::array>) {
+      write_list('[', value, ']', [this](const json& element) { write(element); });
+    } else if constexpr (std::is_same_v<T, json::object>) {
+      write_list('{', value, '}', [this](const json::member& member) {
         write_json_string(out_, member.key);
         out_ += pretty_ ? ": " : ":";
         write(member.value);
@@ -89,7 +89,7 @@ class json_writer {
 /// machine. Members keep their order, integers are exact, doubles are the shortest text that
 /// reads back equal. NaN and the infinities become the bare tokens `NaN`, `Infinity` and
 /// `-Infinity`, as zarr-python writes them; bytes that are not UTF-8 become U+FFFD.
-std::string dump_json(const node& value, json_style style = json_style::compact);
+std::string dump_json(const json& value, json_style style = json_style::compact);
 
 namespace detail {
 

@@ -99,16 +99,16 @@ ZARRPOINT_INLINE result<v2_dtype> parse_typestr(const std::string& text) {
   return unsupported("data type " + in_quotes(text) + " is not supported");
 }
 
-result<v2_dtype> parse_v2_dtype_at(const node& value, std::size_t levels);
+result<v2_dtype> parse_v2_dtype_at(const json& value, std::size_t levels);
 
 /// The third part of a field: its shape, or the length of its only axis.
-ZARRPOINT_INLINE result<dims> parse_field_shape(const node& value) {
+ZARRPOINT_INLINE result<dims> parse_field_shape(const json& value) {
   if (const auto length = integral_int64(value); length && *length >= 0) return dims{*length};
   return parse_extents(value);
 }
 
 /// `[["x", "<f4"], ["v", "<u2", [3]]]`.
-ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::size_t levels) {
+ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const json::array& list, std::size_t levels) {
   if (levels == 0) return unsupported("records nested too deeply");
   if (list.size() > max_record_fields)
     return corrupt("a record of " + std::to_string(list.size()) +
@@ -116,8 +116,8 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
   std::vector<record_field> fields;
   fields.reserve(list.size());
   v2_dtype out;
-  for (const node& element : list) {
-    const node::array* parts = element.if_array();
+  for (const json& element : list) {
+    const json::array* parts = element.if_array();
     if (parts == nullptr || parts->size() < 2 || parts->size() > 3 ||
         parts->front().if_string() == nullptr)
       return corrupt("a field must be a list of name, type and maybe a shape");
@@ -162,9 +162,9 @@ ZARRPOINT_INLINE result<v2_dtype> parse_v2_record(const node::array& list, std::
   return out;
 }
 
-ZARRPOINT_INLINE result<v2_dtype> parse_v2_dtype_at(const node& value, std::size_t levels) {
+ZARRPOINT_INLINE result<v2_dtype> parse_v2_dtype_at(const json& value, std::size_t levels) {
   if (const std::string* text = value.if_string()) return parse_typestr(*text);
-  if (const node::array* fields = value.if_array()) return parse_v2_record(*fields, levels);
+  if (const json::array* fields = value.if_array()) return parse_v2_record(*fields, levels);
   return corrupt("must be a string or a list of fields");
 }
 
@@ -195,58 +195,58 @@ ZARRPOINT_INLINE std::string typestr_body(const dtype& type) {
 }
 
 /// `order_at` counts the scalars of a record of mixed orders.
-ZARRPOINT_INLINE result<node> v2_dtype_to_node(const v2_dtype& value, const dtype& type,
+ZARRPOINT_INLINE result<json> v2_dtype_to_json(const v2_dtype& value, const dtype& type,
                                                std::size_t& order_at) {
   if (type.kind() == dtype_kind::record) {
-    node::array fields;
+    json::array fields;
     for (const record_field& one : fields_of(type)) {
-      ZARRPOINT_TRY(field, v2_dtype_to_node(value, one.type, order_at));
-      node::array parts{node(one.name), std::move(field)};
-      if (one.shape.rank() != 0) parts.push_back(extents_to_node(one.shape));
+      ZARRPOINT_TRY(field, v2_dtype_to_json(value, one.type, order_at));
+      json::array parts{json(one.name), std::move(field)};
+      if (one.shape.rank() != 0) parts.push_back(extents_to_json(one.shape));
       fields.emplace_back(std::move(parts));
     }
-    return node(std::move(fields));
+    return json(std::move(fields));
   }
   const std::size_t at = order_at++;
   const endian order = at < value.field_orders.size() ? value.field_orders[at] : value.order;
   if (has_bare_name_in_v2(type)) {
     if (order == endian::big && type.scalar_size() > 1)
       return unsupported("Zarr v2 has no big-endian " + std::string(to_string(type)));
-    return node(to_string(type));
+    return json(to_string(type));
   }
   const char mark = type.scalar_size() == 1 ? '|' : order == endian::big ? '>' : '<';
-  return node(mark + typestr_body(type));
+  return json(mark + typestr_body(type));
 }
 
-ZARRPOINT_INLINE result<v2_dtype> parse_v2_dtype(const node& value) {
+ZARRPOINT_INLINE result<v2_dtype> parse_v2_dtype(const json& value) {
   return detail::parse_v2_dtype_at(value, detail::max_record_depth);
 }
 
-ZARRPOINT_INLINE result<node> to_v2_dtype(const v2_dtype& value) {
+ZARRPOINT_INLINE result<json> to_v2_dtype(const v2_dtype& value) {
   std::size_t order_at = 0;
-  return detail::v2_dtype_to_node(value, value.type, order_at);
+  return detail::v2_dtype_to_json(value, value.type, order_at);
 }
 
 ZARRPOINT_INLINE codec_spec v2_bytes_codec(const v2_dtype& value) {
   const auto name_of = [](endian order) { return order == endian::big ? "big" : "little"; };
   if (!value.field_orders.empty()) {
-    node::array orders;
+    json::array orders;
     for (const endian one : value.field_orders) orders.emplace_back(name_of(one));
-    return {"bytes", node::object{{"field_endian", std::move(orders)}}};
+    return {"bytes", json::object{{"field_endian", std::move(orders)}}};
   }
-  if (value.type.scalar_size() == 1) return {"bytes", node()};
-  return {"bytes", node::object{{"endian", name_of(value.order)}}};
+  if (value.type.scalar_size() == 1) return {"bytes", json()};
+  return {"bytes", json::object{{"endian", name_of(value.order)}}};
 }
 
-ZARRPOINT_INLINE v2_dtype v2_dtype_of(const dtype& type, const node& bytes_configuration) {
+ZARRPOINT_INLINE v2_dtype v2_dtype_of(const dtype& type, const json& bytes_configuration) {
   v2_dtype out{type};
-  const node* order = bytes_configuration.find("endian");
-  if (order != nullptr && *order == node("big")) out.order = endian::big;
-  const node* orders = bytes_configuration.find("field_endian");
-  const node::array* list = orders == nullptr ? nullptr : orders->if_array();
+  const json* order = bytes_configuration.find("endian");
+  if (order != nullptr && *order == json("big")) out.order = endian::big;
+  const json* orders = bytes_configuration.find("field_endian");
+  const json::array* list = orders == nullptr ? nullptr : orders->if_array();
   if (list == nullptr) return out;
-  for (const node& one : *list)
-    out.field_orders.push_back(one == node("big") ? endian::big : endian::little);
+  for (const json& one : *list)
+    out.field_orders.push_back(one == json("big") ? endian::big : endian::little);
   return out;
 }
 
@@ -274,26 +274,26 @@ inline constexpr std::array<std::string_view, 3> blosc_shuffles = {"noshuffle", 
                                                                    "bitshuffle"};
 
 /// An integer of a compressor's options, or `otherwise` when it is not given.
-ZARRPOINT_INLINE result<node> integer_option(const node& options, std::string_view key,
+ZARRPOINT_INLINE result<json> integer_option(const json& options, std::string_view key,
                                              std::int64_t otherwise) {
-  const node* value = options.find(key);
-  if (value == nullptr) return node(otherwise);
+  const json* value = options.find(key);
+  if (value == nullptr) return json(otherwise);
   const auto number = integral_int64(*value);
   if (!number) return corrupt(in_quotes(key) + " must be an integer");
-  return node(*number);
+  return json(*number);
 }
 
-ZARRPOINT_INLINE result<std::string> codec_id(const node& value) {
-  const node* id = value.find("id");
+ZARRPOINT_INLINE result<std::string> codec_id(const json& value) {
+  const json* id = value.find("id");
   const std::string* name = id == nullptr ? nullptr : id->if_string();
   if (name == nullptr) return corrupt("must be an object with an id");
   return *name;
 }
 
-ZARRPOINT_INLINE result<codec_spec> parse_v2_blosc(const node& options, std::size_t item_size) {
+ZARRPOINT_INLINE result<codec_spec> parse_v2_blosc(const json& options, std::size_t item_size) {
   ZARRPOINT_CHECK(only_members(*options.if_object(),
                                {"id", "cname", "clevel", "shuffle", "blocksize", "typesize"}));
-  const node* cname = options.find("cname");
+  const json* cname = options.find("cname");
   ZARRPOINT_TRY(level, integer_option(options, "clevel", 5));
   ZARRPOINT_TRY(shuffle, integer_option(options, "shuffle", 1));
   ZARRPOINT_TRY(block_size, integer_option(options, "blocksize", 0));
@@ -303,8 +303,8 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_blosc(const node& options, std::siz
   // c-blosc writes 1 for items above 255 bytes; bytes of no elements have items of one.
   const std::size_t type_size = item_size == 0 ? 1 : item_size;
   return codec_spec{"blosc",
-                    node::object{{"typesize", static_cast<std::int64_t>(type_size)},
-                                 {"cname", cname == nullptr ? node("lz4") : *cname},
+                    json::object{{"typesize", static_cast<std::int64_t>(type_size)},
+                                 {"cname", cname == nullptr ? json("lz4") : *cname},
                                  {"clevel", std::move(level)},
                                  {"shuffle", blosc_shuffles[static_cast<std::size_t>(mode)]},
                                  {"blocksize", std::move(block_size)}}};
@@ -314,9 +314,9 @@ ZARRPOINT_INLINE error unknown_v2_codec(std::string_view id) {
   return unsupported(in_quotes(id) + " is not supported" + about_codec(id));
 }
 
-ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size) {
+ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const json& value, std::size_t item_size) {
   ZARRPOINT_TRY(id, codec_id(value));
-  const node::object& members = *value.if_object();
+  const json::object& members = *value.if_object();
   const known_codec* row = find_v2_id(id);
   if (row == nullptr) return unknown_v2_codec(id);
   if (row->role != v2_role::bytes_filter && row->role != v2_role::compressor)
@@ -324,25 +324,25 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
   if (id == "zstd") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level", "checksum"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 0));
-    const node* checksum = value.find("checksum");
+    const json* checksum = value.find("checksum");
     if (checksum != nullptr && checksum->if_bool() == nullptr)
       return corrupt("\"checksum\" must be a boolean");
     return codec_spec{"zstd",
-                      node::object{{"level", std::move(level)},
-                                   {"checksum", checksum == nullptr ? node(false) : *checksum}}};
+                      json::object{{"level", std::move(level)},
+                                   {"checksum", checksum == nullptr ? json(false) : *checksum}}};
   }
   if (id == "gzip" || id == "zlib") {
     ZARRPOINT_CHECK(only_members(members, {"id", "level"}));
     ZARRPOINT_TRY(level, integer_option(value, "level", 1));
-    return codec_spec{v3_name_of(*row), node::object{{"level", std::move(level)}}};
+    return codec_spec{v3_name_of(*row), json::object{{"level", std::move(level)}}};
   }
   if (id == "blosc") return parse_v2_blosc(value, item_size);
-  node options = v2_options(value);
+  json options = v2_options(value);
   if (id == "crc32c") {
     // At the end, where numcodecs puts it unless told otherwise, it is the codec of v3.
     ZARRPOINT_CHECK(only_members(members, {"id", "location"}));
-    const node* location = value.find("location");
-    if (location == nullptr || *location == node("end")) return codec_spec{"crc32c", {}};
+    const json* location = value.find("location");
+    if (location == nullptr || *location == json("end")) return codec_spec{"crc32c", {}};
     return codec_spec{"numcodecs.crc32c", std::move(options)};
   }
   // In v3 the size of the array's elements, in v2 always four.
@@ -351,9 +351,9 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_bytes_codec(const node& value, std:
 }
 
 /// The filter that makes bytes of objects, and what type the objects are then.
-ZARRPOINT_INLINE result<codec_spec> parse_v2_object_filter(const node& filter,
+ZARRPOINT_INLINE result<codec_spec> parse_v2_object_filter(const json& filter,
                                                            const known_codec& row, dtype& type) {
-  node options = v2_options(filter);
+  json options = v2_options(filter);
   if (row.id() == "vlen-utf8" || row.id() == "vlen-bytes") {
     if (!options.if_object()->empty())
       return unsupported("unknown member " + in_quotes(options.if_object()->front().key));
@@ -362,7 +362,7 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_object_filter(const node& filter,
   return codec_spec{v3_name_of(row), std::move(options)};
 }
 
-ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
+ZARRPOINT_INLINE result<void> parse_v2_chain(const json& zarray, v2_dtype type,
                                              array_metadata& out) {
   out.type = type.type;
   const bool is_object = type.type.is_variable();
@@ -375,7 +375,7 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
     has_bytes = true;
     return {};
   };
-  const auto add = [&](const node& value) -> result<void> {
+  const auto add = [&](const json& value) -> result<void> {
     ZARRPOINT_TRY(id, codec_id(value));
     const known_codec* row = find_v2_id(id);
     if (row == nullptr) return unknown_v2_codec(id);
@@ -404,73 +404,73 @@ ZARRPOINT_INLINE result<void> parse_v2_chain(const node& zarray, v2_dtype type,
     }
     return {};
   };
-  if (const node* filters = zarray.find("filters"); filters != nullptr && !filters->is_null()) {
-    const node::array* list = filters->if_array();
+  if (const json* filters = zarray.find("filters"); filters != nullptr && !filters->is_null()) {
+    const json::array* list = filters->if_array();
     if (list == nullptr) return corrupt("must be a list or null").at("filters");
-    for (const node& filter : *list) ZARRPOINT_CHECK(add(filter).at("filters"));
+    for (const json& filter : *list) ZARRPOINT_CHECK(add(filter).at("filters"));
   }
-  const node* compressor = zarray.find("compressor");
+  const json* compressor = zarray.find("compressor");
   if (compressor != nullptr && !compressor->is_null())
     ZARRPOINT_CHECK(add(*compressor).at("compressor"));
   return make_bytes();
 }
 
-ZARRPOINT_INLINE node reversed_axes(std::size_t rank) {
-  node::array axes;
+ZARRPOINT_INLINE json reversed_axes(std::size_t rank) {
+  json::array axes;
   for (std::size_t i = rank; i-- > 0;) axes.emplace_back(static_cast<std::int64_t>(i));
   return axes;
 }
 
-ZARRPOINT_INLINE result<node> to_v2_blosc(const node& configuration) {
-  const node* shuffle = configuration.find("shuffle");
+ZARRPOINT_INLINE result<json> to_v2_blosc(const json& configuration) {
+  const json* shuffle = configuration.find("shuffle");
   const std::string* mode = shuffle == nullptr ? nullptr : shuffle->if_string();
   std::size_t number = 0;
   while (mode != nullptr && number < 3 && blosc_shuffles[number] != *mode) ++number;
-  const node* cname = configuration.find("cname");
+  const json* cname = configuration.find("cname");
   if (mode == nullptr || number == 3 || cname == nullptr)
     return unsupported("codec \"blosc\" needs cname and shuffle in Zarr v2");
   ZARRPOINT_TRY(level, integer_option(configuration, "clevel", 5));
   ZARRPOINT_TRY(block_size, integer_option(configuration, "blocksize", 0));
-  return node(node::object{{"blocksize", std::move(block_size)},
+  return json(json::object{{"blocksize", std::move(block_size)},
                            {"clevel", std::move(level)},
                            {"cname", *cname},
                            {"id", "blosc"},
                            {"shuffle", static_cast<std::int64_t>(number)}});
 }
 
-ZARRPOINT_INLINE result<node> to_v2_bytes_codec(const codec_spec& spec) {
+ZARRPOINT_INLINE result<json> to_v2_bytes_codec(const codec_spec& spec) {
   const known_codec* row = find_v2_name(spec.name);
   if (row == nullptr || (row->role != v2_role::bytes_filter && row->role != v2_role::compressor))
     return unsupported("Zarr v2 has no codec " + in_quotes(spec.name));
   if (row->id() == "zstd") {
-    const node* checksum = spec.configuration.find("checksum");
-    if (checksum != nullptr && *checksum != node(false))
+    const json* checksum = spec.configuration.find("checksum");
+    if (checksum != nullptr && *checksum != json(false))
       return unsupported(
           "zstd with a checksum is not written to Zarr v2, since TensorStore cannot read it");
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 0));
-    return node(node::object{{"id", "zstd"}, {"level", std::move(level)}});
+    return json(json::object{{"id", "zstd"}, {"level", std::move(level)}});
   }
   if (row->id() == "gzip" || row->id() == "zlib") {
     ZARRPOINT_TRY(level, integer_option(spec.configuration, "level", 1));
-    return node(node::object{{"id", row->id()}, {"level", std::move(level)}});
+    return json(json::object{{"id", row->id()}, {"level", std::move(level)}});
   }
   if (row->id() == "blosc") return to_v2_blosc(spec.configuration);
-  node out{node::object{{"id", row->id()}}};
+  json out{json::object{{"id", row->id()}}};
   // Older versions of numcodecs have it at the start.
   if (row->id() == "crc32c") out.set("location", "end");
-  if (const node::object* members = spec.configuration.if_object()) {
-    for (const node::member& one : *members) out.set(one.key, one.value);
+  if (const json::object* members = spec.configuration.if_object()) {
+    for (const json::member& one : *members) out.set(one.key, one.value);
   }
   return out;
 }
 
 ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
   v2_codecs out;
-  node::array filters;
+  json::array filters;
   std::span<const codec_spec> rest = array.codecs;
   if (rest.front().name == "transpose") {
-    const node* order = rest.front().configuration.find("order");
-    if (order == nullptr || (*order != reversed_axes(array.shape.rank()) && *order != node("F")))
+    const json* order = rest.front().configuration.find("order");
+    if (order == nullptr || (*order != reversed_axes(array.shape.rank()) && *order != json("F")))
       return unsupported("Zarr v2 can only reverse all axes (order F)");
     out.is_fortran = array.shape.rank() > 1;
     rest = rest.subspan(1);
@@ -487,9 +487,9 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     if (arrays != 0 || role_at(0) != v2_role::object_filter)
       return unsupported("Zarr v2 stores objects with filters such as vlen-utf8, not " +
                          in_quotes(rest.front().name));
-    node filter{node::object{{"id", find_v2_name(serializer.name)->id()}}};
-    if (const node::object* members = serializer.configuration.if_object()) {
-      for (const node::member& one : *members) filter.set(one.key, one.value);
+    json filter{json::object{{"id", find_v2_name(serializer.name)->id()}}};
+    if (const json::object* members = serializer.configuration.if_object()) {
+      for (const json::member& one : *members) filter.set(one.key, one.value);
     }
     filters.push_back(std::move(filter));
     out.dtype = "|O";
@@ -498,15 +498,15 @@ ZARRPOINT_INLINE result<v2_codecs> to_v2_codecs(const array_metadata& array) {
     if (!is_compressed && serializer.name != "bytes" && serializer.name != "endian")
       return unsupported("Zarr v2 has no codec " + in_quotes(serializer.name));
     const v2_dtype stored =
-        v2_dtype_of(array.type, is_compressed ? node() : serializer.configuration);
+        v2_dtype_of(array.type, is_compressed ? json() : serializer.configuration);
     ZARRPOINT_TRY(found, to_v2_array_filters(rest.first(arrays), stored));
     ZARRPOINT_TRY(type, to_v2_dtype(stored));
     out.dtype = std::move(type);
     filters = std::move(found);
     if (is_compressed) {
-      node one{node::object{{"id", find_v2_name(serializer.name)->id()}}};
-      if (const node::object* members = serializer.configuration.if_object()) {
-        for (const node::member& member : *members) one.set(member.key, member.value);
+      json one{json::object{{"id", find_v2_name(serializer.name)->id()}}};
+      if (const json::object* members = serializer.configuration.if_object()) {
+        for (const json::member& member : *members) one.set(member.key, member.value);
       }
       if (arrays + 1 == rest.size()) {
         out.compressor = std::move(one);
@@ -546,9 +546,9 @@ ZARRPOINT_INLINE std::string v3_name_of(const known_codec& row) {
   return row.spelling == v3_spelling::plain ? row.name : std::string("numcodecs.") + row.name;
 }
 
-ZARRPOINT_INLINE node v2_options(const node& value) {
-  node::object out;
-  for (const node::member& one : *value.if_object()) {
+ZARRPOINT_INLINE json v2_options(const json& value) {
+  json::object out;
+  for (const json::member& one : *value.if_object()) {
     if (one.key != "id") out.push_back(one);
   }
   return out;
@@ -567,23 +567,23 @@ ZARRPOINT_INLINE v2_filter_types types_of_filter(std::string_view id) {
   return {"dtype", "astype"};
 }
 
-ZARRPOINT_INLINE result<v2_dtype> parse_v2_filter_dtype(const node& value) {
+ZARRPOINT_INLINE result<v2_dtype> parse_v2_filter_dtype(const json& value) {
   const std::string* text = value.if_string();
   if (text == nullptr) return corrupt("must be a string");
   if (const auto named = parse_dtype(*text)) return v2_dtype{*named};
   if (!text->empty() && std::string_view("biufc").find(text->front()) != std::string_view::npos) {
     const bool is_byte = text->size() == 2 && text->back() == '1';
-    return parse_v2_dtype(node((is_byte ? "|" : "<") + *text));
+    return parse_v2_dtype(json((is_byte ? "|" : "<") + *text));
   }
   return parse_v2_dtype(value);
 }
 
-ZARRPOINT_INLINE result<codec_spec> parse_v2_array_filter(const node& filter,
+ZARRPOINT_INLINE result<codec_spec> parse_v2_array_filter(const json& filter,
                                                           const known_codec& row,
                                                           v2_dtype& elements) {
-  node options = v2_options(filter);
+  json options = v2_options(filter);
   const auto [from, to] = types_of_filter(row.id());
-  if (const node* given = from.empty() ? nullptr : options.find(from)) {
+  if (const json* given = from.empty() ? nullptr : options.find(from)) {
     ZARRPOINT_TRY(seen, parse_v2_filter_dtype(*given).at(std::string(from)));
     if (seen.type.scalar_size() > 1) {
       const bool is_swapped = elements.type.scalar_size() > 1 && seen.order != elements.order;
@@ -593,28 +593,28 @@ ZARRPOINT_INLINE result<codec_spec> parse_v2_array_filter(const node& filter,
     elements = std::move(seen);
   }
   if (row.id() == "packbits") elements = v2_dtype{dtype_kind::uint8};
-  if (const node* made = to.empty() ? nullptr : options.find(to); made && !made->is_null()) {
+  if (const json* made = to.empty() ? nullptr : options.find(to); made && !made->is_null()) {
     ZARRPOINT_TRY(type, parse_v2_filter_dtype(*made).at(std::string(to)));
     elements = std::move(type);
   }
   return codec_spec{v3_name_of(row), std::move(options)};
 }
 
-ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_spec> codecs,
+ZARRPOINT_INLINE result<json::array> to_v2_array_filters(std::span<const codec_spec> codecs,
                                                          const v2_dtype& elements) {
-  node::array out;
+  json::array out;
   const endian order = elements.order;
   dtype type = elements.type;
   for (const codec_spec& spec : codecs) {
     const known_codec& row = *find_v2_name(spec.name);
-    node filter{node::object{{"id", row.id()}}};
-    if (const node::object* members = spec.configuration.if_object()) {
-      for (const node::member& one : *members) filter.set(one.key, one.value);
+    json filter{json::object{{"id", row.id()}}};
+    if (const json::object* members = spec.configuration.if_object()) {
+      for (const json::member& one : *members) filter.set(one.key, one.value);
     }
     const auto [from, to] = types_of_filter(row.id());
     bool is_swapped = false;
     if (!from.empty()) {
-      const node* given = filter.find(from);
+      const json* given = filter.find(from);
       if (given != nullptr && !given->is_null()) {
         ZARRPOINT_TRY(seen, parse_v2_filter_dtype(*given).at(std::string(from)));
         is_swapped = seen.order == endian::big && seen.type.scalar_size() > 1;
@@ -623,7 +623,7 @@ ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_s
       const endian other = order == endian::big ? endian::little : endian::big;
       ZARRPOINT_TRY(text, to_v2_dtype({type, is_swapped ? other : order}));
       filter.set(std::string(from), std::move(text));
-      const node* made = filter.find(to);
+      const json* made = filter.find(to);
       const bool has_made = made != nullptr && !made->is_null();
       if (has_made) {
         ZARRPOINT_TRY(next, parse_v2_filter_dtype(*made).at(std::string(to)));
@@ -642,14 +642,14 @@ ZARRPOINT_INLINE result<node::array> to_v2_array_filters(std::span<const codec_s
 
 // --------------------------------------------------------------------------------- metadata_v2.hpp
 
-ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const node& document) {
+ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const json& document) {
   ZARRPOINT_TRY(format, detail::required(document, "zarr_consolidated_format"));
-  if (*format != node(1)) return detail::unsupported("zarr_consolidated_format is not 1");
+  if (*format != json(1)) return detail::unsupported("zarr_consolidated_format is not 1");
   ZARRPOINT_TRY(metadata, detail::required(document, "metadata"));
-  const node::object* members = metadata->if_object();
+  const json::object* members = metadata->if_object();
   if (members == nullptr) return detail::corrupt("metadata must be an object");
   std::vector<v2_node> nodes;
-  std::vector<std::pair<std::string_view, const node*>> attributes;
+  std::vector<std::pair<std::string_view, const json*>> attributes;
   for (const auto& [key, value] : *members) {
     const std::string_view whole = key;
     const auto slash = whole.rfind('/');
@@ -664,7 +664,7 @@ ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const node& docume
       attributes.emplace_back(path, &value);
     } else {
       nodes.push_back(
-          {std::string(path), is_array ? node_kind::array : node_kind::group, value, node()});
+          {std::string(path), is_array ? node_kind::array : node_kind::group, value, json()});
     }
   }
   detail::sort_by_text(nodes, [](const v2_node& one) -> std::string_view { return one.path; });
@@ -682,8 +682,8 @@ ZARRPOINT_INLINE result<std::vector<v2_node>> parse_zmetadata(const node& docume
   return nodes;
 }
 
-ZARRPOINT_INLINE result<node> to_zmetadata(std::span<const v2_node> nodes) {
-  node::object metadata;
+ZARRPOINT_INLINE result<json> to_zmetadata(std::span<const v2_node> nodes) {
+  json::object metadata;
   for (const v2_node& one : nodes) {
     if (!one.path.empty()) ZARRPOINT_CHECK(check_node_path(one.path));
     const std::string prefix = one.path.empty() ? "" : one.path + "/";
@@ -692,13 +692,13 @@ ZARRPOINT_INLINE result<node> to_zmetadata(std::span<const v2_node> nodes) {
     if (!one.attributes.is_null()) metadata.push_back({prefix + ".zattrs", one.attributes});
   }
   detail::sort_by_text(metadata,
-                       [](const node::member& one) -> std::string_view { return one.key; });
-  node out(node::object{{"metadata", std::move(metadata)}, {"zarr_consolidated_format", 1}});
+                       [](const json::member& one) -> std::string_view { return one.key; });
+  json out(json::object{{"metadata", std::move(metadata)}, {"zarr_consolidated_format", 1}});
   ZARRPOINT_CHECK(detail::check_writable(out));
   return out;
 }
 
-ZARRPOINT_INLINE result<chunk_key_encoding> parse_v2_separator(const node* value) {
+ZARRPOINT_INLINE result<chunk_key_encoding> parse_v2_separator(const json* value) {
   chunk_key_encoding out{chunk_key_encoding::style::v2, '.'};
   if (value == nullptr) return out;
   const std::string* text = value->if_string();
@@ -707,26 +707,26 @@ ZARRPOINT_INLINE result<chunk_key_encoding> parse_v2_separator(const node* value
   return out;
 }
 
-ZARRPOINT_INLINE result<bool> parse_v2_order(const node& value) {
-  if (value == node("C")) return false;
-  if (value == node("F")) return true;
+ZARRPOINT_INLINE result<bool> parse_v2_order(const json& value) {
+  if (value == json("C")) return false;
+  if (value == json("F")) return true;
   return corrupt("must be \"C\" or \"F\"");
 }
 
 /// The v3 chain of the members `order`, `dtype`, `filters` and `compressor`.
-ZARRPOINT_INLINE result<void> read_v2_codecs(const node& zarray, array_metadata& out) {
+ZARRPOINT_INLINE result<void> read_v2_codecs(const json& zarray, array_metadata& out) {
   ZARRPOINT_TRY(dtype_member, required(zarray, "dtype"));
   ZARRPOINT_TRY(order_member, required(zarray, "order"));
   ZARRPOINT_TRY(type, parse_v2_dtype(*dtype_member).at("dtype"));
   ZARRPOINT_TRY(is_fortran, parse_v2_order(*order_member).at("order"));
   if (is_fortran && out.shape.rank() > 1)
-    out.codecs.emplace_back("transpose", node::object{{"order", reversed_axes(out.shape.rank())}});
+    out.codecs.emplace_back("transpose", json::object{{"order", reversed_axes(out.shape.rank())}});
   return parse_v2_chain(zarray, std::move(type), out);
 }
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<array_metadata> parse_array_v2(const node& zarray, const node* attributes) {
+ZARRPOINT_INLINE result<array_metadata> parse_array_v2(const json& zarray, const json* attributes) {
   ZARRPOINT_CHECK(detail::check_format(zarray, 2));
   array_metadata out;
   out.zarr_format = 2;
@@ -750,7 +750,7 @@ ZARRPOINT_INLINE result<array_metadata> parse_array_v2(const node& zarray, const
       keys,
       detail::parse_v2_separator(zarray.find("dimension_separator")).at("dimension_separator"));
   out.keys = keys;
-  ZARRPOINT_TRY(parsed_attributes, detail::parse_attributes(attributes ? *attributes : node()));
+  ZARRPOINT_TRY(parsed_attributes, detail::parse_attributes(attributes ? *attributes : json()));
   out.attributes = std::move(parsed_attributes);
   detail::mend_empty_chunks(out);
   ZARRPOINT_CHECK(detail::check_array_metadata(out));
@@ -771,37 +771,37 @@ ZARRPOINT_INLINE result<v2_documents> to_v2(const array_metadata& array) {
     ZARRPOINT_TRY(reordered, detail::reorder_record(array.fill, stored, true).at("fill_value"));
     stored_fill = std::move(reordered);
   }
-  ZARRPOINT_TRY(fill, detail::fill_value_to_node(stored_fill, array.type, 2).at("fill_value"));
+  ZARRPOINT_TRY(fill, detail::fill_value_to_json(stored_fill, array.type, 2).at("fill_value"));
   v2_documents out;
-  out.document = node::object{{"chunks", detail::extents_to_node(array.chunk_shape)},
+  out.document = json::object{{"chunks", detail::extents_to_json(array.chunk_shape)},
                               {"compressor", std::move(codecs.compressor)},
                               {"dimension_separator", std::string(1, array.keys.separator)},
                               {"dtype", std::move(codecs.dtype)},
                               {"fill_value", std::move(fill)},
                               {"filters", std::move(codecs.filters)},
                               {"order", codecs.is_fortran ? "F" : "C"},
-                              {"shape", detail::extents_to_node(array.shape)},
+                              {"shape", detail::extents_to_json(array.shape)},
                               {"zarr_format", 2}};
   ZARRPOINT_CHECK(detail::check_writable(out.document));
   ZARRPOINT_CHECK(detail::check_writable_attributes(array.attributes));
-  const node::object* members = array.attributes.if_object();
+  const json::object* members = array.attributes.if_object();
   if (members != nullptr && !members->empty()) out.attributes = array.attributes;
   return out;
 }
 
-ZARRPOINT_INLINE result<group_metadata> parse_group_v2(const node& zgroup, const node* attributes) {
+ZARRPOINT_INLINE result<group_metadata> parse_group_v2(const json& zgroup, const json* attributes) {
   ZARRPOINT_CHECK(detail::check_format(zgroup, 2));
   group_metadata out;
   out.zarr_format = 2;
-  ZARRPOINT_TRY(parsed, detail::parse_attributes(attributes ? *attributes : node()));
+  ZARRPOINT_TRY(parsed, detail::parse_attributes(attributes ? *attributes : json()));
   out.attributes = std::move(parsed);
   return out;
 }
 
 ZARRPOINT_INLINE result<v2_documents> to_v2(const group_metadata& group) {
   ZARRPOINT_CHECK(detail::check_writable_attributes(group.attributes));
-  v2_documents out{node::object{{"zarr_format", 2}}, node()};
-  const node::object* members = group.attributes.if_object();
+  v2_documents out{json::object{{"zarr_format", 2}}, json()};
+  const json::object* members = group.attributes.if_object();
   if (members != nullptr && !members->empty()) out.attributes = group.attributes;
   return out;
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/zarr/metadata.hpp>
 
@@ -14,15 +14,15 @@ namespace zarrpoint { inline namespace v0 {
 
 /// The documents of a Zarr v2 node.
 struct v2_documents {
-  node document;    ///< `.zarray` or `.zgroup`
-  node attributes;  ///< `.zattrs`; null when there are none and no file is needed
+  json document;    ///< `.zarray` or `.zgroup`
+  json attributes;  ///< `.zattrs`; null when there are none and no file is needed
 };
 
 /// The array that a `.zarray` describes, in the words of v3 (Zarr v2.0, "Metadata"). `attributes`
 /// is the `.zattrs`, null where there is none. As TensorStore and zarr-python, members that are not
 /// known are passed over. Errors: `corrupt` for what no reader accepts, `unsupported` for data
 /// types, filters and compressors this build does not know, naming them.
-result<array_metadata> parse_array_v2(const node& zarray, const node* attributes = nullptr);
+result<array_metadata> parse_array_v2(const json& zarray, const json* attributes = nullptr);
 
 /// The `.zarray` and `.zattrs` of an array, members in alphabetical order as TensorStore and
 /// zarr-python 2 write them. Errors: `unsupported` for what Zarr v2 cannot say or its readers would
@@ -32,7 +32,7 @@ result<v2_documents> to_v2(const array_metadata& array);
 
 /// The group that a `.zgroup` describes. `attributes` is the `.zattrs`, null where there is none.
 /// Errors: `corrupt`, `unsupported`.
-result<group_metadata> parse_group_v2(const node& zgroup, const node* attributes = nullptr);
+result<group_metadata> parse_group_v2(const json& zgroup, const json* attributes = nullptr);
 
 /// The `.zgroup` and `.zattrs` of a group; consolidated metadata is a document of its own
 /// (`to_zmetadata`). Errors: `invalid_argument`.
@@ -44,8 +44,8 @@ namespace detail {
 struct v2_node {
   std::string path;  ///< `layers/0/w`; empty for the root
   node_kind kind = node_kind::group;
-  node document;    ///< `.zarray` or `.zgroup`
-  node attributes;  ///< `.zattrs`; null when there are none
+  json document;    ///< `.zarray` or `.zgroup`
+  json attributes;  ///< `.zattrs`; null when there are none
 
   friend bool operator==(const v2_node&, const v2_node&) = default;
 };
@@ -53,11 +53,11 @@ struct v2_node {
 /// The nodes of a `.zmetadata`, the consolidated metadata of Zarr v2, sorted by path. Attributes
 /// of no node and documents of other names are passed over. Errors: `corrupt`, `unsupported` for
 /// another `zarr_consolidated_format` than 1.
-result<std::vector<v2_node>> parse_zmetadata(const node& document);
+result<std::vector<v2_node>> parse_zmetadata(const json& document);
 
 /// The `.zmetadata` of these nodes, keys sorted as zarr-python 2 sorts them. Errors:
 /// `invalid_argument`.
-result<node> to_zmetadata(std::span<const v2_node> nodes);
+result<json> to_zmetadata(std::span<const v2_node> nodes);
 
 }  // namespace detail
 

@@ -4,7 +4,7 @@
 
 #include <zarrpoint/codec/base/spec.hpp>
 #include <zarrpoint/core/bytes.hpp>
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/core/types/record.hpp>
@@ -39,16 +39,16 @@ constexpr bool has_bare_name_in_v2(const dtype& type) {
 /// The `dtype` of a `.zarray`. It is a NumPy typestr such as `<f4`, `|S12` or `<M8[25us]`, `|O` for
 /// strings, a list of fields, or the bare name of a type that NumPy does not have. Errors:
 /// `corrupt`; `unsupported`, naming it.
-result<v2_dtype> parse_v2_dtype(const node& value);
+result<v2_dtype> parse_v2_dtype(const json& value);
 
 /// The `dtype` of a `.zarray`. Errors: `unsupported` for a big-endian bfloat16, which has no name.
-result<node> to_v2_dtype(const v2_dtype& value);
+result<json> to_v2_dtype(const v2_dtype& value);
 
 /// The `bytes` codec of v3 that stores elements as `value` says.
 codec_spec v2_bytes_codec(const v2_dtype& value);
 
 /// What `v2_bytes_codec` was made of.
-v2_dtype v2_dtype_of(const dtype& type, const node& bytes_configuration);
+v2_dtype v2_dtype_of(const dtype& type, const json& bytes_configuration);
 
 /// The fill value of a record whose bytes are as `stored` says, as memory has it; or with
 /// `to_stored` the other way round. What the codec of the elements does.

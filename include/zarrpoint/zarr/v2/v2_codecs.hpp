@@ -17,24 +17,24 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 // told as a v3 chain and back.
 
 /// A codec of bytes, a filter or the compressor; `item_size` is that of what it gets.
-result<codec_spec> parse_v2_bytes_codec(const node& value, std::size_t item_size);
+result<codec_spec> parse_v2_bytes_codec(const json& value, std::size_t item_size);
 
 /// Reads the members `dtype`, `filters` and `compressor`. It appends to `codecs` the chain that
 /// makes the same bytes of elements of `type`, which becomes `bytes` where the filter of `|O` says
 /// so. Filters that are absent, null or `[]` are none.
-result<void> parse_v2_chain(const node& zarray, v2_dtype type, array_metadata& out);
+result<void> parse_v2_chain(const json& zarray, v2_dtype type, array_metadata& out);
 
-node reversed_axes(std::size_t rank);
+json reversed_axes(std::size_t rank);
 
 /// A codec of bytes as a filter or compressor.
-result<node> to_v2_bytes_codec(const codec_spec& spec);
+result<json> to_v2_bytes_codec(const codec_spec& spec);
 
 /// What of a `.zarray` the codecs say.
 struct v2_codecs {
-  node dtype;
+  json dtype;
   bool is_fortran = false;
-  node filters;
-  node compressor;
+  json filters;
+  json compressor;
 };
 
 /// Reads a chain as `[transpose of all axes] [array filters] bytes [bytes filters] [compressor]`
@@ -56,20 +56,20 @@ const known_codec* find_v2_name(std::string_view name);
 std::string v3_name_of(const known_codec& row);
 
 /// The options of a filter or compressor: all members but its id.
-node v2_options(const node& value);
+json v2_options(const json& value);
 
 /// A `dtype` of a filter: a typestr; one without byte order, `f8`; or a name, `float64`.
-result<v2_dtype> parse_v2_filter_dtype(const node& value);
+result<v2_dtype> parse_v2_filter_dtype(const json& value);
 
 /// An array filter as a codec; `elements` is what it gets, and becomes what it makes. The codec
 /// gets elements in memory: it only has to know whether its `dtype` has another byte order than
 /// they have, and `>` says so.
-result<codec_spec> parse_v2_array_filter(const node& filter, const known_codec& row,
+result<codec_spec> parse_v2_array_filter(const json& filter, const known_codec& row,
                                          v2_dtype& elements);
 
 /// Array codecs of a v3 chain as filters; `elements` is of the array, in the byte order that the
 /// chain stores, and all types in between get that order, too.
-result<node::array> to_v2_array_filters(std::span<const codec_spec> codecs,
+result<json::array> to_v2_array_filters(std::span<const codec_spec> codecs,
                                         const v2_dtype& elements);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/distributed/state/state_node.hpp>
+#include <zarrpoint/distributed/state/state_json.hpp>
 #include <zarrpoint/distributed/state/state_ops.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -15,15 +15,15 @@
 #include <string>
 #include <utility>
 
-namespace state_node_test {
+namespace state_json_test {
 
 using namespace zarrpoint;
 
-std::string text_of(const state& of) { return dump_json(to_node(of).value()); }
+std::string text_of(const state& of) { return dump_json(to_json(of).value()); }
 
 result<state> state_of(const std::string& text) {
   ZARRPOINT_TRY(document, parse_json(as_bytes(text)));
-  return detail::state_from_node(document);
+  return detail::state_from_json(document);
 }
 
 state round_trip(const state& of) { return state_of(text_of(of)).value(); }
@@ -72,7 +72,7 @@ TEST_CASE("text that is not UTF-8, and keys that look like ours, come back") {
                   {"a/b~", std::string("\xed\xa0\x80")}};
   CHECK(diff(round_trip(odd), odd).value().empty());
   CHECK(text_of(state{{"$", 1}}) == R"({"$$":1})");
-  const error key = to_node(state{{"m", state{{"\xff", 1}}}}).failure();
+  const error key = to_json(state{{"m", state{{"\xff", 1}}}}).failure();
   CHECK(key.code == errc::invalid_argument);
   CHECK(key.message.find("\"m\"") != std::string::npos);
 }
@@ -86,7 +86,7 @@ TEST_CASE("local values are left out and find their places, sharded ones are ref
   CHECK(diff(merge(round_trip(all), local).value(), all).value().empty());
 
   const state object{{"o", sharded_object::request("o").value()}};
-  const error refused = to_node(object).failure();
+  const error refused = to_json(object).failure();
   CHECK(refused.code == errc::invalid_argument);
   CHECK(refused.message == "state \"o\": a sharded object is not part of the common state");
 }
@@ -107,7 +107,7 @@ TEST_CASE("a tensor in a document is a leaf whose key is its path") {
   const state root =
       state_of(R"({"$":"tensor","dtype":"bool","shape":[],"base64":"AQ=="})").value();
   CHECK(root.if_tensor()->key() == "tensor");
-  CHECK(to_node(made).failure().code == errc::invalid_argument);
+  CHECK(to_json(made).failure().code == errc::invalid_argument);
 }
 
 TEST_CASE("documents that mean nothing are corrupt") {
@@ -131,8 +131,8 @@ TEST_CASE("documents that mean nothing are corrupt") {
     CHECK(state_of(text).failure().code == errc::corrupt);
   }
   CHECK(state_of(R"({"a":[{"$":null}]})").failure().message.find("\"a/0\"") != std::string::npos);
-  const node twice = node::object{{"a", 1}, {"a", 2}};
-  CHECK(detail::state_from_node(twice).failure().code == errc::corrupt);
+  const json twice = json::object{{"a", 1}, {"a", 2}};
+  CHECK(detail::state_from_json(twice).failure().code == errc::corrupt);
 }
 
 TEST_CASE("a document nested too deep is refused, one just not so passes the reader of JSON") {
@@ -141,7 +141,7 @@ TEST_CASE("a document nested too deep is refused, one just not so passes the rea
     deep = i % 2 == 0 ? state(state::list{std::move(deep)}) : state{{"k", std::move(deep)}};
   CHECK(diff(round_trip(deep), deep).value().empty());
   deep = state(state::list{std::move(deep)});
-  CHECK(to_node(deep).failure().code == errc::resource_limit);
+  CHECK(to_json(deep).failure().code == errc::resource_limit);
   const std::string text(detail::max_state_depth + 2, '[');
   CHECK(state_of(text + std::string(detail::max_state_depth + 2, ']')).failure().code ==
         errc::resource_limit);
@@ -163,4 +163,4 @@ TEST_CASE("documents damaged at random give a state or an error") {
   CHECK(read > 0);
 }
 
-}  // namespace state_node_test
+}  // namespace state_json_test

@@ -16,33 +16,33 @@ namespace zarrpoint { inline namespace v0 {
 /// A value as JSON knows them: what attributes and codec configurations are. Integers are exact
 /// over the whole of int64 and uint64, doubles may be NaN or infinite, and objects keep the order
 /// of their members. It knows no text: `zarr/json/json.hpp` reads and writes it.
-class node {
+class json {
  public:
   struct member;
-  using array = std::vector<node>;
+  using array = std::vector<json>;
   using object = std::vector<member>;
 
-  node() noexcept { make_null(); }
-  node(const node& other) { copy_from(other); }
-  node(node&& other) noexcept : kind_(other.kind_) { owns() ? move_owned(other) : share(other); }
-  node& operator=(const node& other) { return assign(other), *this; }
-  node& operator=(node&& other) noexcept { return take(other), *this; }
-  ~node() {
+  json() noexcept { make_null(); }
+  json(const json& other) { copy_from(other); }
+  json(json&& other) noexcept : kind_(other.kind_) { owns() ? move_owned(other) : share(other); }
+  json& operator=(const json& other) { return assign(other), *this; }
+  json& operator=(json&& other) noexcept { return take(other), *this; }
+  ~json() {
     if (owns()) destroy();
   }
 
-  node(std::nullptr_t) { make_null(); }
-  node(bool value) { make_bool(value); }
-  node(int value) { make_int(value); }
-  node(std::int64_t value) { make_int(value); }
+  json(std::nullptr_t) { make_null(); }
+  json(bool value) { make_bool(value); }
+  json(int value) { make_int(value); }
+  json(std::int64_t value) { make_int(value); }
   /// Stored as int64 when it fits, so that equal numbers compare equal.
-  node(std::uint64_t value) { make_uint(value); }
-  node(double value) { make_double(value); }
-  node(std::string value) { make_string(value); }
-  node(std::string_view value) { make_text(value); }
-  node(const char* value) { make_text(value); }
-  node(array values) { make_array(values); }
-  node(object members) { make_object(members); }
+  json(std::uint64_t value) { make_uint(value); }
+  json(double value) { make_double(value); }
+  json(std::string value) { make_string(value); }
+  json(std::string_view value) { make_text(value); }
+  json(const char* value) { make_text(value); }
+  json(array values) { make_array(values); }
+  json(object members) { make_object(members); }
 
   bool is_null() const noexcept;
   bool is_number() const noexcept;
@@ -63,12 +63,12 @@ class node {
   std::optional<double> to_double() const noexcept;
 
   /// The member of an object, or null.
-  const node* find(std::string_view key) const noexcept;
-  node* find(std::string_view key) noexcept;
-  /// Sets a member, replacing one of that key; makes a null node an object first.
-  void set(std::string key, node value);
+  const json* find(std::string_view key) const noexcept;
+  json* find(std::string_view key) noexcept;
+  /// Sets a member, replacing one of that key; makes a null an object first.
+  void set(std::string key, json value);
 
-  friend bool operator==(const node& a, const node& b) { return a.equals(b); }
+  friend bool operator==(const json& a, const json& b) { return a.equals(b); }
 
   /// `visitor(held)`, where `held` is `nullptr`, a `bool`, `std::int64_t`, `std::uint64_t` (only
   /// what is beyond int64), `double`, `const std::string&`, `const array&` or `const object&`.
@@ -97,15 +97,15 @@ class node {
   void make_text(std::string_view value);
   void make_array(array& values) noexcept;
   void make_object(object& members) noexcept;
-  void copy_from(const node& other);
-  void assign(const node& other);
-  void take(node& other) noexcept;
+  void copy_from(const json& other);
+  void assign(const json& other);
+  void take(json& other) noexcept;
   // Apart from what is done of numbers in place, so that each kind of list does not repeat it.
-  void move_owned(node& other) noexcept;
+  void move_owned(json& other) noexcept;
   void destroy() noexcept;
   bool owns() const noexcept { return kind_ >= kind::text; }
-  void share(const node& other) noexcept { std::memcpy(&uint64_, &other.uint64_, sizeof(uint64_)); }
-  bool equals(const node& other) const;
+  void share(const json& other) noexcept { std::memcpy(&uint64_, &other.uint64_, sizeof(uint64_)); }
+  bool equals(const json& other) const;
 
   // Not a `std::variant`: one of eight alternatives takes the compiler half a second, and its copy
   // in libstdc++ 12 destroys what it has not made when memory runs out.
@@ -123,9 +123,9 @@ class node {
 };
 
 /// One member of an object.
-struct node::member {
+struct json::member {
   std::string key;
-  node value;
+  json value;
 
   friend bool operator==(const member&, const member&) = default;
 };

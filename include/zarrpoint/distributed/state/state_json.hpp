@@ -23,7 +23,7 @@ namespace zarrpoint { inline namespace v0 {
 
 namespace detail {
 
-node escaped(std::string kind);
+json escaped(std::string kind);
 
 }  // namespace detail
 
@@ -32,15 +32,15 @@ node escaped(std::string kind);
 /// exact and floating-point numbers keep their bits. Errors, naming the path: `invalid_argument`
 /// for what is sharded and for a key that is not UTF-8, `resource_limit` for a state nested deeper
 /// than `max_state_depth`.
-result<node> to_node(const state& of);
+result<json> to_json(const state& of);
 
 namespace detail {
 
-/// The state that `to_node` made the document of. A tensor in it is a `sharded_tensor` of a
+/// The state that `to_json` made the document of. A tensor in it is a `sharded_tensor` of a
 /// `tensor`, whole, whose key is its path (of the root: "tensor"). Errors, naming the path:
 /// `corrupt` for an object with a member "$" that it does not know and for a key that is there
 /// twice; `resource_limit` for a document nested deeper than `max_state_depth`.
-result<state> state_from_node(const node& from);
+result<state> state_from_json(const json& from);
 
 }  // namespace detail
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
-#include <zarrpoint/core/node.hpp>
+#include <zarrpoint/core/json.hpp>
 
 #include <doctest/doctest.h>
 
@@ -17,81 +17,81 @@ namespace node_test {
 namespace zp = zarrpoint;
 
 TEST_CASE("node: every kind knows what it is") {
-  CHECK(zp::node().is_null());
-  CHECK(zp::node(nullptr).is_null());
-  CHECK(*zp::node(true).if_bool());
-  CHECK(*zp::node("text").if_string() == "text");
-  CHECK(*zp::node(std::string_view("text")).if_string() == "text");
-  CHECK(zp::node(zp::node::array{1, 2}).if_array()->size() == 2);
-  CHECK(zp::node(zp::node::object{}).if_object()->empty());
-  CHECK(zp::node(1).is_integer());
-  CHECK(zp::node(1.0).is_number());
-  CHECK_FALSE(zp::node(1.0).is_integer());
-  CHECK_FALSE(zp::node("1").is_number());
-  CHECK(zp::node(1).if_bool() == nullptr);
-  CHECK(zp::node(true).to_int64() == std::nullopt);
+  CHECK(zp::json().is_null());
+  CHECK(zp::json(nullptr).is_null());
+  CHECK(*zp::json(true).if_bool());
+  CHECK(*zp::json("text").if_string() == "text");
+  CHECK(*zp::json(std::string_view("text")).if_string() == "text");
+  CHECK(zp::json(zp::json::array{1, 2}).if_array()->size() == 2);
+  CHECK(zp::json(zp::json::object{}).if_object()->empty());
+  CHECK(zp::json(1).is_integer());
+  CHECK(zp::json(1.0).is_number());
+  CHECK_FALSE(zp::json(1.0).is_integer());
+  CHECK_FALSE(zp::json("1").is_number());
+  CHECK(zp::json(1).if_bool() == nullptr);
+  CHECK(zp::json(true).to_int64() == std::nullopt);
 }
 
 TEST_CASE("node: integers are exact over both 64-bit ranges, and equal when their values are") {
   const auto max = std::numeric_limits<std::uint64_t>::max();
   const auto min = std::numeric_limits<std::int64_t>::min();
-  CHECK(zp::node(max).to_uint64() == max);
-  CHECK(zp::node(max).to_int64() == std::nullopt);
-  CHECK(zp::node(min).to_int64() == min);
-  CHECK(zp::node(min).to_uint64() == std::nullopt);
-  CHECK(zp::node(std::uint64_t{5}) == zp::node(5));
-  CHECK(zp::node(std::int64_t{5}).to_uint64() == 5U);
-  CHECK(zp::node(max).to_double() == 0x1p64);
-  CHECK(zp::node(0.5).to_double() == 0.5);
-  CHECK(zp::node(0.5).to_int64() == std::nullopt);
-  CHECK(zp::node(2.0).to_int64() == std::nullopt);
-  CHECK(zp::node("2").to_double() == std::nullopt);
+  CHECK(zp::json(max).to_uint64() == max);
+  CHECK(zp::json(max).to_int64() == std::nullopt);
+  CHECK(zp::json(min).to_int64() == min);
+  CHECK(zp::json(min).to_uint64() == std::nullopt);
+  CHECK(zp::json(std::uint64_t{5}) == zp::json(5));
+  CHECK(zp::json(std::int64_t{5}).to_uint64() == 5U);
+  CHECK(zp::json(max).to_double() == 0x1p64);
+  CHECK(zp::json(0.5).to_double() == 0.5);
+  CHECK(zp::json(0.5).to_int64() == std::nullopt);
+  CHECK(zp::json(2.0).to_int64() == std::nullopt);
+  CHECK(zp::json("2").to_double() == std::nullopt);
 }
 
 TEST_CASE("node: objects keep the order of their members; set adds or replaces") {
-  zp::node object;
+  zp::json object;
   object.set("b", 1);
   object.set("a", "x");
   object.set("b", 2);
-  const zp::node expected(zp::node::object{{"b", 2}, {"a", "x"}});
+  const zp::json expected(zp::json::object{{"b", 2}, {"a", "x"}});
   CHECK(object == expected);
   CHECK(object.find("b")->to_int64() == 2);
   CHECK(object.find("c") == nullptr);
-  CHECK(zp::node(3).find("b") == nullptr);
+  CHECK(zp::json(3).find("b") == nullptr);
   object.find("a")->set("inner", true);
   CHECK(*object.find("a")->if_string() == "x");  // a string has no members to set
-  *object.find("a") = zp::node::array{1, zp::node()};
+  *object.find("a") = zp::json::array{1, zp::json()};
   CHECK(object != expected);
-  const zp::node copy = object;
+  const zp::json copy = object;
   CHECK(copy == object);
-  const zp::node moved = std::move(object);
+  const zp::json moved = std::move(object);
   CHECK(moved == copy);
 }
 
 TEST_CASE("node: every kind is moved, also out of what it lies in") {
   const auto all = [] {
-    return zp::node::array{zp::node(),
+    return zp::json::array{zp::json(),
                            true,
                            -5,
                            UINT64_MAX,
                            0.5,
                            std::string(100, 'x'),
-                           zp::node::array{1},
-                           zp::node::object{{"a", zp::node::array{2}}}};
+                           zp::json::array{1},
+                           zp::json::object{{"a", zp::json::array{2}}}};
   };
-  const zp::node::array kept = all();
+  const zp::json::array kept = all();
   for (std::size_t i = 0; i < kept.size(); ++i) {
     for (std::size_t k = 0; k < kept.size(); ++k) {
-      zp::node::array from = all();
-      zp::node to = from[k];
+      zp::json::array from = all();
+      zp::json to = from[k];
       to = std::move(from[i]);
       CHECK(to == kept[i]);
-      const zp::node made(std::move(to));
+      const zp::json made(std::move(to));
       CHECK(made == kept[i]);
-      zp::node outer = zp::node::object{{"x", zp::node::array{kept[k], kept[i]}}};
+      zp::json outer = zp::json::object{{"x", zp::json::array{kept[k], kept[i]}}};
       outer = std::move((*outer.find("x")->if_array())[1]);
       CHECK(outer == kept[i]);
-      zp::node* const self = &outer;
+      zp::json* const self = &outer;
       outer = std::move(*self);
       CHECK(outer == kept[i]);
     }
@@ -99,7 +99,7 @@ TEST_CASE("node: every kind is moved, also out of what it lies in") {
 }
 
 TEST_CASE("node: a visitor sees each kind as what it holds") {
-  const auto kind = [](const zp::node& of) {
+  const auto kind = [](const zp::json& of) {
     return of.visit([](const auto& held) -> std::string {
       using type = std::remove_cvref_t<decltype(held)>;
       if constexpr (std::is_same_v<type, std::nullptr_t>) return "null";
@@ -108,9 +108,9 @@ TEST_CASE("node: a visitor sees each kind as what it holds") {
       if constexpr (std::is_same_v<type, std::uint64_t>) return "uint64 " + std::to_string(held);
       if constexpr (std::is_same_v<type, double>) return "double " + std::to_string(held);
       if constexpr (std::is_same_v<type, std::string>) return held;
-      if constexpr (std::is_same_v<type, zp::node::array>)
+      if constexpr (std::is_same_v<type, zp::json::array>)
         return "array " + std::to_string(held.size());
-      if constexpr (std::is_same_v<type, zp::node::object>) return "object " + held.at(0).key;
+      if constexpr (std::is_same_v<type, zp::json::object>) return "object " + held.at(0).key;
     });
   };
   CHECK(kind({}) == "null");
@@ -119,10 +119,10 @@ TEST_CASE("node: a visitor sees each kind as what it holds") {
   CHECK(kind(UINT64_MAX) == "uint64 18446744073709551615");
   CHECK(kind(0.5) == "double 0.500000");
   CHECK(kind("text") == "text");
-  CHECK(kind(zp::node::array{1, 2}) == "array 2");
-  CHECK(kind(zp::node::object{{"a", 1}}) == "object a");
-  CHECK(*zp::node(0.5).if_double() == 0.5);
-  CHECK(zp::node(1).if_double() == nullptr);
+  CHECK(kind(zp::json::array{1, 2}) == "array 2");
+  CHECK(kind(zp::json::object{{"a", 1}}) == "object a");
+  CHECK(*zp::json(0.5).if_double() == 0.5);
+  CHECK(zp::json(1).if_double() == nullptr);
 }
 
 }  // namespace node_test
