@@ -4,6 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace names_test {
@@ -13,14 +16,14 @@ using names = std::vector<std::string_view>;
 
 TEST_CASE("every proper prefix of a name is a group") {
   const names leaves{"a/b/c", "a/d", "e"};
-  CHECK(groups_of(leaves).value() == std::set<std::string>{"a", "a/b"});
+  CHECK(groups_of(leaves).value() == std::vector<std::string>{"a", "a/b"});
   CHECK(groups_of(names{}).value().empty());
 }
 
 TEST_CASE("groups that hold no leaf are named, with their parents") {
   const names leaves{"a/b", "e"};
   const std::vector<std::string> empty{"a", "c/d"};
-  CHECK(groups_of(leaves, empty).value() == std::set<std::string>{"a", "c", "c/d"});
+  CHECK(groups_of(leaves, empty).value() == std::vector<std::string>{"a", "c", "c/d"});
   const auto message = [&](std::string group) {
     const std::vector<std::string> one{std::move(group)};
     const auto groups = groups_of(leaves, one);
@@ -32,6 +35,15 @@ TEST_CASE("groups that hold no leaf are named, with their parents") {
   CHECK(message("e/x").find("\"e\" cannot be a leaf: other leaves lie below that name") !=
         std::string::npos);
   CHECK(message("x/..").find("group \"x/..\"") != std::string::npos);
+}
+
+TEST_CASE("groups of many leaves, in no order, are told once each, sorted") {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 5000; ++i)
+    texts.push_back("g" + std::to_string(i % 1700) + "/w" + std::to_string(i));
+  const auto groups = groups_of(names(texts.begin(), texts.end())).value();
+  CHECK(groups.size() == 1700);
+  CHECK(std::is_sorted(groups.begin(), groups.end()));
 }
 
 TEST_CASE("names that cannot be told apart or written are refused, by name") {

@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace megatron_strategies_test {
 

@@ -18,7 +18,7 @@ namespace ocdbt_encoder_test {
 using namespace zarrpoint;
 
 /// The tables and columns of a node, as they would be written.
-std::vector<std::byte> encoded(const detail::ocdbt_node& json) {
+std::vector<std::byte> encoded(const detail::ocdbt_node& node) {
   if (node.height == 0) {
     std::vector<detail::ocdbt_leaf_entry> entries;
     for (const auto& of : node.entries) {
@@ -74,7 +74,7 @@ TEST_CASE("ocdbt_encoder: records of TensorStore and Orbax are written as they w
       const auto record = bytes_view(*data).subspan(at.offset, at.length);
       const auto height = static_cast<std::uint8_t>(at.shared);
       const auto node = detail::read_ocdbt_node(record, height, limit).value();
-      CHECK(encoded(json) ==
+      CHECK(encoded(node) ==
             detail::open_ocdbt_envelope(record, detail::ocdbt_node_mark, limit).value());
       ++(height == 0 ? leaves : parents);
       for (const auto& of : node.entries)

@@ -272,16 +272,24 @@ ZARRPOINT_INLINE result<commit_document> parse_commit_document(json from) {
 
 }  // namespace detail
 
-ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::string_view> names,
-                                                         std::span<const std::string> empty) {
-  std::set<std::string> groups;
+ZARRPOINT_INLINE result<std::vector<std::string>> groups_of(std::span<const std::string_view> names,
+                                                            std::span<const std::string> empty) {
+  std::vector<std::string> groups;
+  std::size_t room = 1024;
+  const auto keep_one_of_each = [&] {
+    detail::sort_names(groups);
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  };
   std::string_view last;  // the parent of the one before: neighbours often have the same
   const auto add_parents = [&](std::string_view name) {
     const std::string_view parent = name.substr(0, name.rfind('/') + 1);
     if (parent == last) return;
     last = parent;
     for (std::size_t at = name.find('/'); at != name.npos; at = name.find('/', at + 1))
-      groups.emplace(name.substr(0, at));
+      groups.emplace_back(name.substr(0, at));
+    if (groups.size() < room) return;
+    keep_one_of_each();
+    room = 2 * groups.size() + 1024;
   };
   std::vector<detail::named_place> all;
   all.reserve(names.size());
@@ -294,8 +302,9 @@ ZARRPOINT_INLINE result<std::set<std::string>> groups_of(std::span<const std::st
   for (const std::string& group : empty) {
     ZARRPOINT_CHECK(detail::check_node_path(group).at("group " + detail::in_quotes(group)));
     add_parents(group);
-    groups.insert(group);
+    groups.push_back(group);
   }
+  keep_one_of_each();
   for (const std::string& group : groups) all.push_back({group, all.size()});
   if (const detail::named_place* twice = detail::find_twice(all); twice != nullptr)
     return error{errc::invalid_argument,

@@ -7,7 +7,6 @@
 #include <zarrpoint/core/result.hpp>
 
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,10 +83,11 @@ result<commit_document> parse_commit_document(json from);
 
 }  // namespace detail
 
-/// The groups that a set of leaf names implies: every proper prefix, without the root, parents
-/// before children; and those of `empty`, which need hold no leaf. Errors: `invalid_argument` when
-/// a name is not a path of Zarr node names, is there twice, or is both a leaf and a group.
-result<std::set<std::string>> groups_of(std::span<const std::string_view> names,
-                                        std::span<const std::string> empty = {});
+/// The groups that a set of leaf names implies: every proper prefix, without the root, and
+/// those of `empty`, which need hold no leaf; sorted, so that parents stand before children.
+/// Errors: `invalid_argument` when a name is not a path of Zarr node names, is there twice, or is
+/// both a leaf and a group.
+result<std::vector<std::string>> groups_of(std::span<const std::string_view> names,
+                                           std::span<const std::string> empty = {});
 
 }}  // namespace zarrpoint::v0

@@ -321,7 +321,7 @@ ZARRPOINT_INLINE result<json> group_document(int zarr_format) {
 }
 
 ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
-                                                  const std::set<std::string>& groups,
+                                                  const std::vector<std::string>& groups,
                                                   const json::object& attributes, int zarr_format) {
   ZARRPOINT_TRY(bare, group_document(zarr_format));
   for (const std::string& group : groups) {
@@ -341,7 +341,7 @@ ZARRPOINT_INLINE result<void> put_group_documents(const any_store& store,
 }
 
 ZARRPOINT_INLINE result<json> consolidate_v2(const commit_document& document,
-                                             const std::set<std::string>& groups,
+                                             const std::vector<std::string>& groups,
                                              const json& attributes) {
   ZARRPOINT_TRY(group, group_document(2));
   std::vector<v2_node> nodes{{"", node_kind::group, group, attributes}};
@@ -610,7 +610,7 @@ ZARRPOINT_INLINE result<json::object> sorted_attributes_of(const save_options& o
 }
 
 ZARRPOINT_INLINE result<json::object> attributes_of_groups(
-    const json::object& sorted, const std::set<std::string>& groups,
+    const json::object& sorted, const std::vector<std::string>& groups,
     std::span<const std::string_view> leaves) {
   json::object out;
   for (const json::member& one : sorted) {
@@ -619,7 +619,7 @@ ZARRPOINT_INLINE result<json::object> attributes_of_groups(
                    "save_options: attributes_of " + in_quotes(one.key) + ": " + why};
     };
     if (one.key.empty()) return refuse("those of the root are save_options::attributes");
-    if (!groups.contains(one.key)) {
+    if (!std::binary_search(groups.begin(), groups.end(), one.key)) {
       if (!std::binary_search(leaves.begin(), leaves.end(), std::string_view(one.key)))
         return refuse("no leaf or group that is saved has this name");
       continue;
@@ -756,13 +756,13 @@ namespace detail {
 /// Leaves, groups that may hold none, and what was staged of the leaves (by index; may be empty).
 struct leaf_set {
   std::span<const leaf> leaves;
-  std::span<const std::string> groups{};
+  const std::vector<std::string>& groups{};
   std::span<const staged_leaf> early{};
 };
 
 struct leaves_plan {
   std::vector<planned_leaf> leaves;
-  std::set<std::string> groups;
+  std::vector<std::string> groups;
   std::vector<std::string> empty_groups;  ///< those of `groups` that hold no leaf, sorted
   json::object group_attributes;          ///< sorted
   std::vector<std::string> warnings;
@@ -862,9 +862,10 @@ ZARRPOINT_INLINE result<leaves_plan> plan_leaves(const leaf_set& set, const save
   std::vector<std::string_view> names;
   for (const leaf& value : set.leaves) names.emplace_back(value.name());
   // The root is there anyway.
-  std::set<std::string> named(set.groups.begin(), set.groups.end());
-  named.erase("");
-  const std::vector<std::string> may_be_empty(named.begin(), named.end());
+  std::vector<std::string> may_be_empty(set.groups.begin(), set.groups.end());
+  std::erase(may_be_empty, "");
+  sort_names(may_be_empty);
+  may_be_empty.erase(std::unique(may_be_empty.begin(), may_be_empty.end()), may_be_empty.end());
   ZARRPOINT_TRY(groups, groups_of(names, may_be_empty));
   plan.groups = std::move(groups);
   if (!may_be_empty.empty()) {

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,17 +29,17 @@ result<void> put_array_document(const any_store& store, const store_key& key,
                                 const leaf_record& leaf, int zarr_format);
 
 /// The documents of the groups below the root; those in `attributes`, which is sorted, have some.
-result<void> put_group_documents(const any_store& store, const std::set<std::string>& groups,
+result<void> put_group_documents(const any_store& store, const std::vector<std::string>& groups,
                                  const json::object& attributes, int zarr_format);
 
 /// What is consolidated of Zarr v2, where it is a file of its own: every node below the root.
-result<json> consolidate_v2(const commit_document& document, const std::set<std::string>& groups,
+result<json> consolidate_v2(const commit_document& document, const std::vector<std::string>& groups,
                             const json& attributes);
 
 /// What the root's document is made of.
 struct root_document {
   const commit_document& commit;
-  const std::set<std::string>& groups;
+  const std::vector<std::string>& groups;  ///< sorted
   const save_options& options;
   std::size_t max_bytes = SIZE_MAX;  ///< more would not be read back: `limits::metadata_bytes`
   /// The compact text of the document of each leaf, where it is known; else it is made of the
@@ -76,9 +75,9 @@ result<void> check_attributes(const json& attributes);
 result<json::object> sorted_attributes_of(const save_options& options);
 
 /// Those of `sorted` that are a group's; each must be one of `groups` or of `leaves`, which are
-/// names, sorted. Errors: `invalid_argument` naming another, and our member in a group's.
+/// names, both sorted. Errors: `invalid_argument` naming another, and our member in a group's.
 result<json::object> attributes_of_groups(const json::object& sorted,
-                                          const std::set<std::string>& groups,
+                                          const std::vector<std::string>& groups,
                                           std::span<const std::string_view> leaves);
 
 }}}  // namespace zarrpoint::v0::detail

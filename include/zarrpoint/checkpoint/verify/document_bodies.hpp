@@ -435,7 +435,7 @@ class document_checker {
   }
 
   /// Those that lie above leaves and above groups that hold none.
-  result<std::set<std::string>> all_groups() const {
+  result<std::vector<std::string>> all_groups() const {
     std::vector<std::string_view> names;
     names.reserve(contents_.leaves.size());
     for (const stored_leaf& leaf : contents_.leaves) names.emplace_back(leaf.name);
@@ -506,7 +506,7 @@ class document_checker {
       add(group, name, document_match::other_attributes, {});
   }
 
-  void check_consolidated(const std::set<std::string>& groups) {
+  void check_consolidated(const std::vector<std::string>& groups) {
     const std::string_view file = is_v2_ ? ".zmetadata" : "zarr.json";
     const auto root = document("", file);
     if (!root || root->is_null()) return;

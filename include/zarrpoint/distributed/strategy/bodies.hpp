@@ -482,8 +482,9 @@ class zarr_reader final : public sharded_reader {
     for (const leaf_record& leaf : commit.leaves) kept.emplace_back(leaf.name);
     ZARRPOINT_TRY(groups, groups_of(kept, commit.groups));
     commit.group_attributes = std::move(contents.group_attributes);
-    std::erase_if(commit.group_attributes,
-                  [&](const json::member& one) { return !groups.contains(one.key); });
+    std::erase_if(commit.group_attributes, [&](const json::member& one) {
+      return !std::binary_search(groups.begin(), groups.end(), one.key);
+    });
     save_options options;
     options.zarr_format = format;
     options.attributes = std::move(contents.attributes);
