@@ -20,11 +20,11 @@ TEST_CASE("the node of a device is what the system says of its PCI address") {
     std::ofstream(folder.path() / "0000:3b:00.0" / "numa_node") << said;
     return zarrpoint::cuda::detail::numa_node_at("0000:3B:00.0", devices);
   };
-  CHECK(json("1\n") == 1);
-  CHECK(json("0") == 0);
-  CHECK(json("-1\n") == -1);
-  CHECK(json("") == -1);
-  CHECK(json("near\n") == -1);
+  CHECK(node("1\n") == 1);
+  CHECK(node("0") == 0);
+  CHECK(node("-1\n") == -1);
+  CHECK(node("") == -1);
+  CHECK(node("near\n") == -1);
   CHECK(zarrpoint::cuda::detail::numa_node_at("0000:99:00.0", devices) == -1);
 }
 

@@ -83,8 +83,8 @@ result<commit_document> parse_commit_document(json from);
 
 }  // namespace detail
 
-/// The groups that a set of leaf names implies: every proper prefix, without the root, and
-/// those of `empty`, which need hold no leaf; sorted, so that parents stand before children.
+/// The groups that a set of leaf names implies: every proper prefix, without the root. Those of
+/// `empty`, which need hold no leaf, are added. Sorted, so that parents stand before children.
 /// Errors: `invalid_argument` when a name is not a path of Zarr node names, is there twice, or is
 /// both a leaf and a group.
 result<std::vector<std::string>> groups_of(std::span<const std::string_view> names,
