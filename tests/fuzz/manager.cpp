@@ -69,7 +69,7 @@ const objects& whole_run() {
       manager.save(step, {{"w", w}}, {{"loss", 1.0 / static_cast<double>(step)}}).value();
     }
     const words w = words_of(12);
-    manager.save_items(12, {{.name = "m", .leaves = {{"w", w}}}, {.name = "a.json", .json = 7}})
+    manager.save_items(12, {{.name = "m", .leaves = {{"w", w}}}, {.name = "a.json", .document = 7}})
         .value();
     manager.close().value();
     objects out;
@@ -148,7 +148,7 @@ void run(const objects& all) {
     require(gone.has_value() ? loads(opened->restore(step)) : true, "what is kept loads as before");
   }
   if (latest && *latest && gone) require(!is_in(**latest, *gone), "the newest step stays");
-  static_cast<void>(opened->json(12, "a.json"));
+  static_cast<void>(opened->document(12, "a.json"));
   const words w = words_of(20);
   static_cast<void>(opened->save(20, {{"w", w}}));
   static_cast<void>(opened->save(6, {{"w", w}}));

@@ -112,7 +112,7 @@ class manager_runs {
     } else {
       std::vector<zp::step_item> items(2);
       items[0] = {.name = "model", .leaves = std::move(leaves)};
-      items[1] = {.name = "settings.json", .json = step};
+      items[1] = {.name = "settings.json", .document = step};
       ZARRPOINT_CHECK(manager.save_items(step, std::move(items), metrics_of(step)));
     }
     ZARRPOINT_CHECK(manager.close());
