@@ -242,6 +242,39 @@ TEST_CASE("read_cache: a server's object that changes in the middle of a load") 
   }
 }
 
+TEST_CASE("read_cache: objects at other URLs are others, whatever their names and ETags are") {
+  const test::temp_directory folder;
+  const fake_web::server server;
+  const std::string deep = "/" + std::string(300, 'd') + "/w/c/0/";
+  const std::vector<std::string> paths{
+      "/file?id=1", "/file?id=2", "/file?id=1&part=2", "/file?versionId=1", deep + "0",
+      deep + "1",   "/file",      "/signed?of=us",     "/signed?of=them"};
+  unsigned seed = 0;
+  for (const std::string& path : paths)
+    server.state->objects[path] = {fake_web::some_bytes(large, ++seed)};
+  const auto bytes_of = [&](const std::string& path) { return server.state->objects[path].bytes; };
+  const auto cache = cache_at(folder / "c", 4 << 20, 1 << 20);
+  const http_store_options how{.first_bytes = 100, .kept_blocks = 0, .cache = cache};
+  const auto open = [&](const std::string& address) {
+    return http_store::open("http://h" + address, server, how)->open_address().value();
+  };
+  for (int round = 0; round < 2; ++round) {
+    CAPTURE(round);
+    for (const std::string& path : paths) {
+      CAPTURE(path);
+      CHECK(whole(*open(path)) == bytes_of(path));
+    }
+  }
+  CHECK(cache.counts().misses == paths.size() * ((large + unit - 1) / unit));
+  // Another signature does not make another object.
+  server.state->objects["/signed"] = {bytes_of("/signed?of=us")};
+  const std::uint64_t misses = cache.counts().misses;
+  for (const char* signed_by :
+       {"?X-Amz-Signature=12&X-Amz-Date=3", "?x-amz-signature=34", "?X-Goog-Signature=56", ""})
+    CHECK(whole(*open(std::string("/signed") + signed_by)) == bytes_of("/signed"));
+  CHECK(cache.counts().misses == misses + (large + unit - 1) / unit);
+}
+
 TEST_CASE("read_cache: a damaged block is never served") {
   const distant_store store;
   const auto damage = [](const std::string& path, const std::function<void(std::string&)>& how) {
@@ -309,13 +342,24 @@ TEST_CASE("read_cache: what was not used for the longest time goes first") {
   for (std::size_t i = 0; i < 30; ++i) CHECK(read(*opened, i * unit, 10).has_value());
   const auto first = blocks_in(folder / "c");
   REQUIRE(first.size() == 30);
-  // A file of others, and what a killed writer left long ago; all blocks were used long ago.
-  test::write_file(folder / "c/notes", "mine");
-  test::write_file(folder / "c/zp-tmp-1", "torn");
-  test::write_file(folder / "c/zp-tmp-2", "torn, and being written");
+  // Files of others, and what a killed writer left long ago; all blocks were used long ago.
+  const std::string digits(32, '7');
+  const std::vector<std::string> foreign{"notes",
+                                         "zp-model.safetensors",
+                                         "zp-tmp-notes",
+                                         "zp-" + digits + "7",
+                                         "zp-" + digits.substr(1),
+                                         "zp-" + digits.substr(1) + "g",
+                                         "zp-tmp-" + digits + ".txt"};
+  const std::string torn = folder / ("c/zp-tmp-" + digits);
+  const std::string written = folder / ("c/zp-tmp-" + std::string(32, '8'));
+  for (const std::string& name : foreign) test::write_file(folder / ("c/" + name), "mine");
+  test::write_file(torn, "torn");
+  test::write_file(written, "torn, and being written");
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(48);
   for (const std::string& one : first) fs::last_write_time(one, long_ago);
-  fs::last_write_time(folder / "c/zp-tmp-1", long_ago);
+  for (const std::string& name : foreign) fs::last_write_time(folder / ("c/" + name), long_ago);
+  fs::last_write_time(torn, long_ago);
   for (std::size_t i = 0; i < 5; ++i) CHECK(read(*opened, i * unit, 10).has_value());  // used now
   for (std::size_t i = 30; i < 64; ++i) {
     CHECK(read(*opened, i * unit, 10).has_value());
@@ -329,9 +373,12 @@ TEST_CASE("read_cache: what was not used for the longest time goes first") {
   store.of->reads = 0;
   for (std::size_t i = 0; i < 5; ++i) CHECK(read(*opened, i * unit, 10).has_value());
   CHECK(store.of->reads == 0);
-  CHECK(test::read_file(folder / "c/notes") == "mine");
-  CHECK_FALSE(fs::exists(folder / "c/zp-tmp-1"));
-  CHECK(fs::exists(folder / "c/zp-tmp-2"));
+  for (const std::string& name : foreign) {
+    CAPTURE(name);
+    CHECK(fs::exists(folder / ("c/" + name)));
+  }
+  CHECK_FALSE(fs::exists(torn));
+  CHECK(fs::exists(written));
 }
 
 TEST_CASE("read_cache: several processes at once, one of which is killed") {

@@ -63,7 +63,7 @@ struct object {
 };
 
 struct server_state {
-  std::map<std::string, object> objects;     ///< by their path
+  std::map<std::string, object> objects;     ///< by their path, or by path and query
   std::map<std::string, std::string> leads;  ///< redirects: from a path to a location
   std::deque<fault> faults;                  ///< of the next requests
   std::vector<http_request> requests;        ///< without their views
@@ -114,7 +114,8 @@ class server {
       to.body(bytes("moved"));
       return to.finish();
     }
-    const auto found = state->objects.find(at.path);
+    auto found = state->objects.find(at.path + '?' + at.query);
+    if (found == state->objects.end()) found = state->objects.find(at.path);
     if (found == state->objects.end()) {
       to.begin(404);
       to.body(bytes("<html>not here</html>"));

@@ -27,9 +27,10 @@ namespace detail {
 
 using cached_block = block_cache::block;
 
-/// The files of a `read_cache`: `zp-` and 32 digits for a block, `zp-tmp-...` for one that is being
-/// written. A block's file has a head: a mark, the checksum of all that follows, the length of the
-/// text that tells what it is, and that text. So nothing hangs on the name, which is a digest.
+/// The files of a `read_cache`: `zp-` and 32 digits for a block, `zp-tmp-` and 32 for one that is
+/// being written. A block's file has a head: a mark, the checksum of all that follows, the length
+/// of the text that tells what it is, and that text. So nothing hangs on the name, which is a
+/// digest.
 class block_folder {
  public:
   block_folder(unique_fd at, std::uint64_t limit) : at_(std::move(at)), limit_(limit) {}
@@ -111,9 +112,14 @@ class block_folder {
     std::uint64_t bytes;
   };
 
+  /// Whether a name is `prefix` and 32 digits: what is called otherwise belongs to others.
+  static bool is_named(std::string_view name, std::string_view prefix) {
+    return name.size() == prefix.size() + 32 && name.starts_with(prefix) &&
+           name.find_first_not_of("0123456789abcdef", prefix.size()) == name.npos;
+  }
+
   /// Removes those that were not used for the longest time until there is room again, and what
-  /// killed writers left. Others may do the same at
-  /// the same time.
+  /// killed writers left. Others may do the same at the same time.
   void trim() {
     const std::unique_lock lock(trimming_, std::try_to_lock);
     if (!lock) return;
@@ -125,12 +131,12 @@ class block_folder {
     std::uint64_t sum = 0;
     while (const ::dirent* const entry = ::readdir(listing)) {
       const std::string_view name = entry->d_name;
+      const bool is_temporary = is_named(name, "zp-tmp-");
       struct ::stat info {};
-      if (!name.starts_with("zp-") ||
+      if ((!is_temporary && !is_named(name, "zp-")) ||
           ::fstatat(at_.get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
           !S_ISREG(info.st_mode))
         continue;
-      const bool is_temporary = name.starts_with("zp-tmp-");
       if (is_temporary && info.st_mtime + abandoned_seconds < now) {
         ::unlinkat(at_.get(), entry->d_name, 0);
         continue;

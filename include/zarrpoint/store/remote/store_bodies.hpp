@@ -22,12 +22,40 @@ namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------- http_store.hpp
 
+namespace detail {
+
+/// A URL without what signs it, which is another each time.
+ZARRPOINT_INLINE std::string unsigned_address(web_url at) {
+  std::string query;
+  for (std::string_view rest = at.query; !rest.empty();) {
+    const std::string_view member = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), member.size() + 1));
+    if (same_letters(member.substr(0, 6), "X-Amz-") || same_letters(member.substr(0, 7), "X-Goog-"))
+      continue;
+    query.append(query.empty() ? "" : "&").append(member);
+  }
+  at.query = std::move(query);
+  return at.str();
+}
+
+/// FNV-1a.
+ZARRPOINT_INLINE std::uint64_t text_digest(std::string_view text) noexcept {
+  std::uint64_t out = 14695981039346656037U;
+  for (const char c : text) out = (out ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return out;
+}
+
+}  // namespace detail
+
 class http_store::object final : public blob {
  public:
   object(std::shared_ptr<const state> shared, web_url at)
       : shared_(std::move(shared)),
         at_(std::move(at)),
-        name_(shared_->how.name.empty() ? at_.shown() : shared_->how.name) {}
+        name_(shared_->how.name.empty() ? at_.shown() : shared_->how.name) {
+    const std::string address = detail::unsigned_address(at_);
+    address_ = {crc32c(std::as_bytes(std::span(address))), detail::text_digest(address)};
+  }
 
   /// Asks for the first bytes. False when there is no such object.
   result<bool> look() {
@@ -56,15 +84,11 @@ class http_store::object final : public blob {
   std::optional<blob_version> version() const noexcept override {
     const std::string& mark = object_.etag.empty() ? object_.last_modified : object_.etag;
     if (!object_.is_strong) return std::nullopt;
-    const bytes_view bytes = std::as_bytes(std::span(mark));
-    // The whole of a short one, and two digests of each: FNV-1a and CRC-32C.
+    // Two digests of it and of the URL, since a server says only of one URL that what has the same
+    // mark is the same. The name is none: of a long one it has a part, and nothing of the query.
     blob_version out;
-    out.numbers = {object_.size, crc32c(bytes), 14695981039346656037U, mark.size(), 0};
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const auto byte = static_cast<std::uint64_t>(bytes[i]);
-      out.numbers[2] = (out.numbers[2] ^ byte) * 1099511628211U;
-      if (i < 8) out.numbers[4] |= byte << (8 * i);
-    }
+    out.numbers = {object_.size, crc32c(std::as_bytes(std::span(mark))), detail::text_digest(mark),
+                   address_.first, address_.second};
     return out;
   }
 
@@ -239,6 +263,7 @@ class http_store::object final : public blob {
   std::shared_ptr<const state> shared_;
   web_url at_;
   std::string name_;
+  std::pair<std::uint64_t, std::uint64_t> address_{};  ///< its digests
   http_object object_{};
   std::vector<std::byte> first_{};
   mutable std::mutex mutex_{};
