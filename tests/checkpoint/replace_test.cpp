@@ -7,6 +7,7 @@
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "support/hierarchy_cases.hpp"
 #include "support/hooked_publisher.hpp"
 #include "support/temp_directory.hpp"
 
@@ -160,6 +161,23 @@ TEST_CASE("replace: groups that hold no leaf are of their checkpoint") {
   CHECK(report.kept == std::vector<std::string>{"new/notes.txt"});
   CHECK_FALSE(fs::exists(path / "old"));
   CHECK(open(path.string())->empty_groups() == std::vector<std::string>{"both", "new"});
+}
+
+TEST_CASE("replace: what is refused leaves the old checkpoint, also where nothing is published") {
+  const zarrpoint_test::plain_store store;
+  const std::vector<float> w{1, 2, 3};
+  REQUIRE(save(store, {{"w", w}}));
+  const std::vector<codec_spec> chains[] = {
+      {{"bytes"}, {"zstdd"}}, {{"zstd"}, {"bytes"}}, {{"bytes"}, {"zstd", 1000}}};
+  for (const std::vector<codec_spec>& chain : chains) {
+    save_options how{.rules = {{.codecs = chain}}};
+    const auto refused = save(store, {{"w", w}, {"v", w}}, how);
+    REQUIRE(!refused);
+    CHECK(refused.failure().message.find("\"w\"") != std::string::npos);
+    const auto old = open(store);
+    REQUIRE(old);
+    CHECK(old->load<std::vector<float>>("w").value() == w);
+  }
 }
 
 }  // namespace replace_test

@@ -1017,7 +1017,15 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
       ZARRPOINT_CHECK(publish(*staged, owned, report));
       return std::move(report);
     }
-    // Without atomic publication: an old commit document must not vouch for new data.
+    // Without atomic publication: an old commit document must not vouch for new data. It goes only
+    // when every leaf can be written, as far as that shows beforehand.
+    const planned_form* last = nullptr;
+    for (const planned_leaf& leaf : plan.leaves) {
+      if (std::exchange(last, leaf.form.get()) == leaf.form.get()) continue;
+      ZARRPOINT_CHECK(array::from_metadata(root, target.key, leaf.metadata(), how)
+                          .transform([](const array&) {})
+                          .at("save " + in_quotes(leaf.value->name())));
+    }
     ZARRPOINT_CHECK(erase_root_document(root));
     if (options.zarr_format == 2) {
       for (const planned_leaf& leaf : plan.leaves)
