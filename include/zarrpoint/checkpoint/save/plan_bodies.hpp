@@ -71,8 +71,9 @@ ZARRPOINT_INLINE dims contiguous_chunk_shape(const tensor_spec& spec, std::uint6
   const index_t limit = static_cast<index_t>(std::max<std::uint64_t>(target / inner, 1));
   const bool leading =
       std::all_of(chunk.begin(), chunk.begin() + axis, [](index_t n) { return n == 1; });
-  index_t length =
-      leading ? std::min(limit, chunk[axis]) : detail::largest_divisor(chunk[axis], limit);
+  // The last chunk of an axis is stored whole: all are about as long, so that little is padding.
+  index_t length = leading ? ceil_div(chunk[axis], ceil_div(chunk[axis], limit))
+                           : detail::largest_divisor(chunk[axis], limit);
   // An axis without a useful divisor stays whole: chunks above the target beat thousands of tiny
   // ones.
   if (!leading && static_cast<std::uint64_t>(length) * inner < target / 8) length = chunk[axis];
@@ -82,12 +83,7 @@ ZARRPOINT_INLINE dims contiguous_chunk_shape(const tensor_spec& spec, std::uint6
 }
 
 ZARRPOINT_INLINE dims whole_chunk_shape(const tensor_spec& spec) {
-  dims chunk = contiguous_chunk_shape(spec, std::uint64_t{64} << 20);
-  for (std::size_t i = 0; i < chunk.rank(); ++i) {
-    if (chunk[i] >= spec.shape[i]) continue;
-    chunk[i] = ceil_div(spec.shape[i], ceil_div(spec.shape[i], chunk[i]));  // little padding
-  }
-  return chunk;
+  return contiguous_chunk_shape(spec, std::uint64_t{64} << 20);
 }
 
 ZARRPOINT_INLINE result<dims> greedy_chunk_shape(const tensor_spec& global, const dims& write_shape,
