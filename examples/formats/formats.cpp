@@ -20,8 +20,12 @@ bool save_again(const zp::checkpoint& from, const std::string& to, const zp::sav
   std::vector<zp::leaf> leaves;
   for (const std::string& name : from.names()) {
     auto value = from.load<zp::tensor>(name);
-    if (value && !value->spec().type.is_variable())
+    if (!value) return std::printf("  %s\n", to_string(value.failure()).c_str()), false;
+    if (value->spec().type.is_variable()) {
+      std::printf("  %s is left out: it has texts\n", name.c_str());
+    } else {
       leaves.emplace_back(name.empty() ? "value" : name, *std::move(value));
+    }
   }
   const auto report = zp::save(to, leaves, how);
   std::printf("  %s: %s\n", to.c_str(), report ? "saved" : to_string(report.failure()).c_str());
@@ -32,8 +36,11 @@ bool show(const std::string& path, const std::string& to) {
   const auto opened = zp::open(path, zp::all_formats());
   if (!opened) return std::printf("%s\n", to_string(opened.failure()).c_str()), false;
   std::printf("%s: %s, %zu leaves\n", path.c_str(), opened->format().c_str(), opened->size());
+  if (opened->size() == 0) return true;
   const std::string name = opened->names().front();
-  const zp::tensor whole = opened->load<zp::tensor>(name).value();
+  const auto loaded = opened->load<zp::tensor>(name);
+  if (!loaded) return std::printf("  %s\n", to_string(loaded.failure()).c_str()), false;
+  const zp::tensor& whole = *loaded;
   zp::box part = zp::box::whole(whole.shape());
   if (part.shape.rank() > 0 && part.shape[0] > 1) part.shape[0] = 1;  // its first row
   const zp::tensor first = opened->load<zp::tensor>(name, part).value();
@@ -47,6 +54,7 @@ bool show(const std::string& path, const std::string& to) {
 }
 
 int main(int count, char** arguments) {
+  if (count < 2) return std::puts("formats PATH...: opens and saves again what lies there"), 2;
   bool is_done = true;
   for (int i = 1; i < count; ++i)
     is_done = show(arguments[i], "place-" + std::to_string(i)) && is_done;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tensor_test {
 
@@ -78,6 +79,14 @@ TEST_CASE("tensor: what cannot be made is an error that names it") {
   CHECK(too_many_strings.failure().code == zp::errc::out_of_range);
   CHECK(zp::tensor::make({zp::dtype_kind::int8, {-1}}).failure().code == zp::errc::out_of_range);
   CHECK(zp::tensor::make({}).failure().code == zp::errc::invalid_argument);
+}
+
+TEST_CASE("elements of C++ get a shape by a view") {
+  const std::vector<float> w{1, 2, 3, 4, 5, 6};
+  const zp::host_view view = zp::dense_view(w.data(), {2, 3});
+  CHECK(view.spec() == zp::tensor_spec{zp::dtype_kind::float32, {2, 3}});
+  CHECK(view.strides == zp::dims{12, 4});
+  CHECK(view.data == reinterpret_cast<const std::byte*>(w.data()));
 }
 
 }  // namespace tensor_test

@@ -67,6 +67,11 @@ inline mutable_host_view dense_view(std::byte* data, const tensor_spec& spec) {
   return {data, spec.type, spec.shape, row_major_strides(spec.shape, memory_size(spec.type)),
           {},   {}};
 }
+/// The same of elements of C++: `dense_view(weights.data(), {1000, 64})`.
+template <element T>
+host_view dense_view(const T* data, const dims& shape) {
+  return dense_view(reinterpret_cast<const std::byte*>(data), tensor_spec{dtype_of<T>, shape});
+}
 
 /// The same memory, read only.
 template <memory_space Space>
