@@ -15,11 +15,16 @@
 
 namespace zp = zarrpoint;
 
+std::string hub() {
+  const char* named = std::getenv("HF_ENDPOINT");
+  return named == nullptr ? "https://huggingface.co" : named;
+}
+
 // The token of Hugging Face's hub, which goes to the hub alone.
 struct hub_access : zp::curl_access {
-  static zp::http_store_options options() {
+  static zp::http_store_options options(const zp::url& at) {
     const char* token = std::getenv("HF_TOKEN");
-    if (token == nullptr) return {};
+    if (token == nullptr || !at.str().starts_with(hub() + '/')) return {};
     return {.headers = {{"Authorization", std::string("Bearer ") + token}}};
   }
 };
@@ -46,9 +51,7 @@ int from_hub(const std::string& url) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return std::puts("remote_curl URL [URL of a directory [folder of a cache]]"), 0;
-  const char* named = std::getenv("HF_ENDPOINT");
-  const std::string hub = named == nullptr ? "https://huggingface.co" : named;
-  if (std::string_view(argv[1]).starts_with(hub + "/")) return from_hub(argv[1]);
+  if (std::string_view(argv[1]).starts_with(hub() + "/")) return from_hub(argv[1]);
   const auto stores = zp::all_formats<zp::http_scheme, zp::https_scheme>();
   const auto model = zp::open(argv[1], {.stores = stores}).value();
   for (const std::string& name : model.names()) std::printf("%s\n", name.c_str());

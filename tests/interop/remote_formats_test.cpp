@@ -92,6 +92,33 @@ TEST_CASE("remote: a checkpoint of ours in a directory") {
   }
 }
 
+/// Says where it was asked what options a URL has.
+struct watching_access : fake_access {
+  static inline std::vector<std::string> asked{};
+  static http_store_options options(const url& at) {
+    asked.push_back(at.str());
+    http_store_options how = fake_access::options();
+    if (at.str().starts_with("http://h/")) how.headers.push_back({"Authorization", "of h"});
+    return how;
+  }
+};
+
+TEST_CASE("remote: what goes to one host only is asked for with the URL") {
+  const test::temp_directory made;
+  model().save(made / "ck");
+  serve(made / "ck", "/ck");
+  const auto stores = formats<http_scheme_by<watching_access>>();
+  for (const std::string& url : {std::string("http://h/ck"), std::string("http://other/ck")}) {
+    watching_access::asked.clear();
+    requests();
+    REQUIRE(zp::open(url, {.stores = stores}).has_value());
+    CHECK(watching_access::asked == std::vector{url});
+    CHECK_FALSE(fake_access::server.state->requests.empty());
+    for (const http_request& one : fake_access::server.state->requests)
+      CHECK(fake_web::header_of(one, "Authorization") == (url == "http://h/ck" ? "of h" : ""));
+  }
+}
+
 TEST_CASE("remote: a place in S3 by its URL is the checkpoint that was published last") {
   const test::temp_directory made;
   const model saved;

@@ -110,6 +110,41 @@ TEST_CASE("s3: damaged zip files have names") {
   CHECK_FALSE(opens("PK\x03\x04" + std::string(1000, 'x')));
 }
 
+TEST_CASE("s3: by HTTP, a current checkpoint that is refused is not taken for an old one") {
+  using web = zp::http_scheme_by<access>;
+  struct open_server {
+    ~open_server() { access::bucket->instead = {}; }
+  } const opened_again;
+  const auto stores = zp::formats<scheme, web>();
+  const auto open = [&](const std::string& key) {
+    return zp::open("http://fake/bucket/" + key, {.stores = stores});
+  };
+  for (const float value : {1.0F, 2.0F}) {
+    zp::save("s3://bucket/place", {{"b", value}}, {.overwrite = true}, {.stores = stores}).value();
+    CHECK(open("place/")->load<float>("b").value() == value);
+  }
+  const test::temp_directory made;
+  zp::save(made / "tree", {{"b", 3.0F}}).value();
+  put(made / "tree", "hierarchy");
+  const std::string denied = "<Error><Code>AccessDenied</Code></Error>";
+  for (const int status : {401, 403}) {
+    for (const std::string& text : {std::string("<html>Forbidden</html>"), denied}) {
+      CAPTURE(status);
+      CAPTURE(text);
+      access::bucket->instead = [&](const std::string& what) -> zp::http_response {
+        if (what.find("/.zarrpoint/") == std::string::npos) return {};
+        return {.status = status, .headers = {}, .text = text};
+      };
+      const auto refused = open("place");
+      REQUIRE_FALSE(refused.has_value());
+      CHECK(refused.failure().message.find("let readers get") != std::string::npos);
+      CHECK(refused.failure().message.find("place/.zarrpoint/current") != std::string::npos);
+      // What no save to a bucket wrote opens at such a server, too.
+      CHECK(open("hierarchy").value().load<float>("b").value() == 3);
+    }
+  }
+}
+
 TEST_CASE("s3: files and directories of other formats") {
   const test::temp_directory made;
   const std::vector<float> w{1, 2, 3, 4, 5, 6};

@@ -30,7 +30,6 @@ namespace detail {
 //   .zarrpoint/<time>-<id>/  the tree of a later save
 inline constexpr std::string_view own_folder = ".zarrpoint/";
 inline constexpr std::string_view first_name = ".zarrpoint/first";
-inline constexpr std::string_view save_mark = "zarrpoint-save";
 
 /// The objects beneath a prefix, which ends with a slash or is empty, as they are.
 class bucket_objects {

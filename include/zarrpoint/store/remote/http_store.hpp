@@ -30,6 +30,8 @@ struct http_store_options {
   unsigned kept_blocks = 16;
   /// What is made of each object that was opened, such as a `read_cache`.
   std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
+  /// Called with the answer that opens an object, from any thread.
+  std::function<void(const http_response&)> opened{};
   /// What errors call the object of `open_address`. Empty: its URL.
   std::string name{};
 };

@@ -67,6 +67,7 @@ class http_store::object final : public blob {
       return http_failure(answer, "GET", name_);
     ZARRPOINT_TRY(found, detail::object_of_answer(answer, first.size(), name_));
     object_ = std::move(found);
+    if (shared_->how.opened) shared_->how.opened(answer);
     if (answer.status == 206) {
       first_.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(answer.received));
     } else if (answer.status == 200 && answer.whole()) {
@@ -456,12 +457,14 @@ ZARRPOINT_INLINE result<std::string> tree_of(std::string_view text, const std::s
 }
 
 /// What the object says that names the current checkpoint of a place in S3; empty where there is
-/// none, or an answer that every name gets.
-ZARRPOINT_INLINE result<std::string> current_tree(const http_store& store) {
+/// none, or an answer that every name gets. `refused` is why it cannot be read.
+ZARRPOINT_INLINE result<std::string> current_tree(const http_store& store,
+                                                  std::optional<error>& refused) {
   ZARRPOINT_TRY(key, store_key::parse(current_name));
   auto found = store.open(key);
   if (!found && found.failure().code == errc::unavailable) return std::move(found).failure();
-  if (!found || *found == nullptr || (*found)->size() > 4096) return std::string();
+  if (!found) return refused = std::move(found).failure(), std::string();
+  if (*found == nullptr || (*found)->size() > 4096) return std::string();
   std::string text((*found)->size(), '\0');
   ZARRPOINT_CHECK((*found)->read(0, std::as_writable_bytes(std::span(text))));
   if (!text.starts_with("zarrpoint ")) return std::string();
@@ -478,7 +481,13 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
                  "write " + place.shown +
                      ": servers of HTTP are only read; save to a directory and copy that there"};
   const std::span<const format_entry> formats = by.second;
-  ZARRPOINT_TRY(store, http_store::open(place.address, by.first, how));
+  http_store_options of_place = how;
+  const auto is_of_bucket = make_counted<std::atomic<bool>>(false);
+  of_place.opened = [is_of_bucket](const http_response& answer) {
+    for (const char* begin : {"x-amz-meta-", "x-goog-meta-"})
+      if (!answer.header(begin + std::string(save_mark)).empty()) *is_of_bucket = true;
+  };
+  ZARRPOINT_TRY(store, http_store::open(place.address, by.first, std::move(of_place)));
   const bool has_extension =
       place.name.find('.') != std::string::npos && !place.name.ends_with(".zarr");
   if (!place.is_directory && (has_extension || !formats.empty())) {
@@ -505,16 +514,24 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
   // Both at once: most places have the one or the other.
   result<std::unique_ptr<blob>> first = std::unique_ptr<blob>();
   std::string tree;
+  std::optional<error> refused;
   ZARRPOINT_CHECK(parallel_for(remote_executor(), 2, [&](std::size_t i) -> result<void> {
     if (i == 0) {
       ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
       first = store.open(key);
       return {};
     }
-    ZARRPOINT_TRY(said, current_tree(store));
+    ZARRPOINT_TRY(said, current_tree(store, refused));
     tree = std::move(said);
     return {};
   }));
+  // A save to a bucket wrote what lies there, and it may have been replaced since. Many a server
+  // that has no bucket refuses all names with a dot.
+  if (refused && *is_of_bucket)
+    return error{refused->code,
+                 "open " + place.shown + ": " + refused->message +
+                     "; a save to a bucket wrote this place, and that object says which of its "
+                     "checkpoints is the current one: let readers get what lies in .zarrpoint/"};
   if (!tree.empty()) {
     if (!parsed.path.ends_with('/')) parsed.path += '/';
     parsed.path += tree;

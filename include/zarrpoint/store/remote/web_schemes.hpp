@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/store/base/url.hpp>
 #include <zarrpoint/store/format.hpp>
 #include <zarrpoint/store/remote/http_store.hpp>
 
@@ -14,8 +15,9 @@ namespace zarrpoint { inline namespace v0 {
 const any_executor& remote_executor();
 
 /// Gives the transport of a scheme: a type with a static function `transport`. It may have others:
-/// `options` gives the `http_store_options`, and `executor`, in place of `remote_executor`, a
-/// pointer to what loads run on, or null for that of the context.
+/// `options(const url&)`, or `options()`, gives the `http_store_options`. The scheme has every
+/// host, so what goes to one only, such as a token, must ask for the URL. `executor` gives, in
+/// place of `remote_executor`, a pointer to what loads run on, or null for that of the context.
 template <class T>
 concept web_access = requires {
   { T::transport() } -> std::convertible_to<any_transport>;
@@ -26,6 +28,8 @@ namespace detail {
 /// The object at a place in S3 that says which of its trees is the checkpoint (docs/s3.md).
 inline constexpr std::string_view current_name = ".zarrpoint/current";
 inline constexpr std::string_view current_head = "zarrpoint 1\ntree ";
+/// What each object of a save to a bucket says beside its bytes: the id of the save.
+inline constexpr std::string_view save_mark = "zarrpoint-save";
 
 /// What it says: the prefix of the tree beneath the place, which is empty for the plain keys.
 /// Errors: `corrupt`.
@@ -42,8 +46,10 @@ result<stored_place> web_zip(std::unique_ptr<blob> file, const std::string& rest
                              const place_use& use);
 
 template <web_access By>
-http_store_options web_options() {
-  if constexpr (requires { By::options(); }) {
+http_store_options web_options([[maybe_unused]] const url& at) {
+  if constexpr (requires { By::options(at); }) {
+    return By::options(at);
+  } else if constexpr (requires { By::options(); }) {
     return By::options();
   } else {
     return {};
@@ -58,7 +64,7 @@ struct web_scheme {
   static result<stored_place> open_among(const url& at, const place_use& use,
                                          std::span<const format_entry> formats) {
     auto place =
-        open_web_place(at, use, web_options<By>(), {any_transport(By::transport()), formats});
+        open_web_place(at, use, web_options<By>(at), {any_transport(By::transport()), formats});
     if constexpr (requires { By::executor(); }) {
       if (place) place->executor = By::executor();
     } else {
