@@ -519,7 +519,7 @@ TEST_CASE("zfp: memory that the budget refuses is told in bytes") {
   check(zp::zfpy_codec{});
   const zp::error small = zp::detail::no_zfp_memory();
   CHECK(small.message.starts_with("cannot allocate "));
-  CHECK(small.message.ends_with(" bytes for a stream"));
+  CHECK(small.message.find(" bytes for a stream") != std::string::npos);
 }
 
 TEST_CASE("zfp: chunks that zfp cannot count") {
