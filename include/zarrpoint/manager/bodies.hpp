@@ -279,11 +279,11 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::read_pins() {
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
-  const auto count = [&] {
+  std::size_t before = 0;
+  {
     const std::lock_guard hold(mutex);
-    return changes;
-  };
-  const std::size_t before = count();
+    before = changes;
+  }
   ZARRPOINT_TRY(entries, root.list(store_key::root()));
   std::vector<step_record> found;
   for (const list_entry& one : entries) {
@@ -292,9 +292,12 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::scan() {
     ZARRPOINT_TRY(seen, look(one.name));
     found.push_back(std::move(seen.record));
   }
-  if (count() != before) return scan();  // what a save in the background has done would be lost
   {
-    const std::lock_guard hold(mutex);
+    std::unique_lock hold(mutex);
+    if (changes != before) {  // what a save in the background has done would be lost
+      hold.unlock();
+      return scan();
+    }
     records.clear();
     for (step_record& one : found) {
       // Of two names for one step, such as "10" and "step_10", the one that a manager wrote.
