@@ -16,6 +16,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -432,6 +434,31 @@ TEST_CASE("manager: latest passes over what is damaged or half copied, and says 
   for (const std::string& name : names_in(run)) aside += name.starts_with("damaged_step_");
   CHECK(aside == 2);  // 3 and 6; of the others the mark tells that a manager wrote them
   CHECK(joined(manager.warnings()).find("is not whole") != std::string::npos);
+}
+
+TEST_CASE("manager: a policy and a clock of one's own may ask the manager") {
+  memory_store place;
+  std::atomic<checkpoint_manager*> asked{nullptr};
+  std::atomic<std::size_t> most{0};
+  const auto ask = [&] {
+    if (const auto* const at = asked.load()) most = std::max(most.load(), at->records().size());
+  };
+  manager_options options;
+  options.keep = keep_policy([&](const keep_question& of) {
+    ask();
+    return std::vector<bool>(of.steps.size(), false);
+  });
+  options.clock = [&] {
+    ask();
+    return wall_time();
+  };
+  auto manager = open_at(location(place), options);
+  asked = &manager;
+  for (const std::int64_t step : {1, 2}) save_step(manager, step).value();
+  manager.wait().value();
+  CHECK(manager.steps() == list{2});
+  CHECK(manager.dry_run().empty());
+  CHECK(most == 2);
 }
 
 TEST_CASE("manager: a new step is verified before an older one goes, if asked") {

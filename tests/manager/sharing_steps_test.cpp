@@ -8,11 +8,13 @@
 #include <zarrpoint/manager.hpp>
 #include <zarrpoint/verify.hpp>
 
+#include "support/executors.hpp"
 #include "support/sharing_cases.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
 
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -164,6 +166,30 @@ TEST_CASE("group manager: what did not change since the step before is shared by
       CHECK(fs::hard_link_count(at + '/' + object) == 3);
     CHECK(fs::hard_link_count(at + "/other/c/0") == 1);
   }
+}
+
+TEST_CASE("manager: no policy removes what a save that is under way shares with") {
+  const test::temp_directory folder;
+  const testing::manual_executor held;
+  manager_options how{.keep = keep_policy::newest(1), .share_unchanged = true, .most_under_way = 2};
+  how.how.executor = held;
+  auto manager = checkpoint_manager::open(folder / "run", how).value();
+  const std::vector<float> w(200'000, 1);
+  manager.save(1, {{"w", w}}).value();
+  manager.wait().value();
+  manager.save(2, {{"w", w}}).value();
+  std::deque<task> second;
+  held.queue->swap(second);
+  manager.save(3, {{"w", w}}).value();
+  held.queue->swap(second);
+  held.run_all();  // step 2, while 3 has not read step 1
+  CHECK(manager.steps() == list{1, 2});
+  CHECK(manager.remove(1).failure().code == errc::invalid_argument);
+  held.queue->swap(second);
+  held.run_all();
+  manager.wait().value();
+  CHECK(manager.steps() == list{3});
+  CHECK(manager.last_report().value().shared_bytes == 200'000 * sizeof(float));
 }
 
 }  // namespace sharing_steps_test

@@ -368,47 +368,110 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_delta(
 /// Has the job save a delta, where the policy wants no whole step.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::choose_base(job& work) {
   if (!options.whole_when) return {};
-  const std::lock_guard none_is_removed(pruning);
-  std::optional<step_record> found;
   {
     const std::lock_guard hold(mutex);
     for (const step_record& one : records)
       if (one.step < work.mark.step && one.is_managed && one.fault.empty() && !one.base &&
-          one.items.empty() && !has(replacing, one.step))
-        found = one;
+          one.items.empty() && !has(replacing, one.step) && !has(going, one.step))
+        work.base = one;
+    if (!work.base) return {};
+    bases.push_back(work.base->step);
   }
-  if (!found || (*options.whole_when)({.step = work.mark.step,
-                                       .now = work.mark.saved_at,
-                                       .opened = opened,
-                                       .last_step = found->step,
-                                       .last_time = found->saved_at}))
-    return {};
-  const std::lock_guard hold(mutex);
-  bases.push_back(found->step);
-  work.base = std::move(found);
+  if ((*options.whole_when)({.step = work.mark.step,
+                             .now = work.mark.saved_at,
+                             .opened = opened,
+                             .last_step = work.base->step,
+                             .last_time = work.base->saved_at})) {
+    work.release(bases, work.base->step);
+    work.base.reset();
+  }
   return {};
+}
+
+/// The name of the newest step, or of its item, that may be shared with; empty for none. That step
+/// stays until the job is done.
+ZARRPOINT_INLINE std::string checkpoint_manager::state::share(job& work, const std::string& item) {
+  const std::lock_guard hold(mutex);
+  for (auto at = records.rbegin(); options.share_unchanged && at != records.rend(); ++at) {
+    if (!at->is_managed || !at->fault.empty() || at->base || has(going, at->step)) continue;
+    if (has(replacing, at->step) && at->step != work.mark.step) continue;
+    if (item.empty() ? !at->items.empty()
+                     : std::find(at->items.begin(), at->items.end(), item) == at->items.end())
+      continue;
+    work.shared.push_back(at->step);
+    bases.push_back(at->step);
+    return item.empty() ? at->name : at->name + '/' + item;
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE result<std::optional<location>> checkpoint_manager::state::previous(
+    job& work, const std::string& item) {
+  const std::string name = share(work, item);
+  if (name.empty()) return std::optional<location>();
+  ZARRPOINT_TRY(at, key(name));
+  return std::optional(location(root, at));
+}
+
+/// Renames a step that is damaged. Errors: `unsupported` where the store cannot.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::move_aside(const std::string& name,
+                                                                    const std::string& why) {
+  const std::string aside = "damaged_" + name + '.' + detail::random_id().substr(0, 8);
+  ZARRPOINT_TRY(step_key, key(name));
+  ZARRPOINT_TRY(aside_key, key(aside));
+  ZARRPOINT_CHECK(root.rename(step_key, aside_key));
+  warn(name_of(name) + " is not whole (" + why + "): it is " + name_of(aside) + " now");
+  return {};
+}
+
+/// Has a step that is damaged be none from now on, for all readers: its sizes tell nothing.
+ZARRPOINT_INLINE void checkpoint_manager::state::condemn(step_record step) {
+  auto gone = move_aside(step.name, step.fault);
+  const bool is_moved = gone.has_value();
+  if (!gone && gone.failure().code == errc::unsupported) gone = erase_documents(step.name);
+  if (!gone) warn(to_string(gone.failure()));
+  const std::lock_guard hold(mutex);
+  for (step_record& one : records)
+    if (one.base == step.step && one.fault.empty())
+      one.fault = "its base is damaged: " + step.fault;
+  if (is_moved) {
+    forget(step.step);
+  } else {
+    put(std::move(step));
+  }
+}
+
+/// Looks at each byte of what a delta stands on; whether it was damaged.
+ZARRPOINT_INLINE bool checkpoint_manager::state::condemn_base(const step_record& base) {
+  auto verified = guarded([&] { return verify_step(base.name, {}); });
+  if (verified || !detail::is_damage(verified.failure().code)) return false;
+  const std::lock_guard none_is_removed(pruning);
+  std::optional<step_record> known;
+  {
+    const std::lock_guard hold(mutex);
+    const step_record* const found = find(base.step);
+    if (found != nullptr && found->saved_at == base.saved_at && !has(replacing, base.step))
+      known = *found;
+  }
+  if (!known || !known->fault.empty()) return true;  // another save was here before
+  known->fault = to_string(verified.failure());
+  condemn(*std::move(known));
+  return true;
 }
 
 /// Saves whole what could not be saved as a delta: its base may be damaged.
 ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::save_whole(job& work,
                                                                            const error& why) {
   const step_record base = *work.base;
-  auto verified = guarded([&] { return verify_step(base.name); });
-  const bool is_damaged = !verified && detail::is_damage(verified.failure().code);
   work.release(bases, base.step);
   work.base.reset();
-  {
-    const std::lock_guard hold(mutex);
-    for (step_record& one : records)
-      if (is_damaged && one.step == base.step && one.saved_at == base.saved_at)
-        one.fault = to_string(verified.failure());
-  }
+  const bool is_damaged = condemn_base(base);
   // What lies elsewhere may have changed since.
   for (const leaf& one : work.whole)
     if (!one.host_accessible()) return why;
   if (is_damaged)
     warn("step " + std::to_string(work.mark.step) + " is saved whole, and not on " + base.name +
-         ", which is damaged: " + to_string(verified.failure()));
+         ", which is damaged");
   ZARRPOINT_TRY(step_key, key(work.name));
   return zarrpoint::save(location(root, step_key), work.whole, options_of(work), options.how);
 }
@@ -604,17 +667,12 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
     return error{errc::already_exists,
                  root.describe(step_key) + " is there, and no manager wrote it: move it away"};
   if (!detail::is_damage(seen.fault->code)) return std::move(*seen.fault);
-  const std::string aside = "damaged_" + work.name + '.' + detail::random_id().substr(0, 8);
-  ZARRPOINT_TRY(aside_key, key(aside));
-  auto renamed = root.rename(step_key, aside_key);
+  auto renamed = move_aside(work.name, to_string(*seen.fault));
   if (!renamed && renamed.failure().code == errc::unsupported)
     return error{errc::already_exists,
                  root.describe(step_key) + " is not whole (" + to_string(*seen.fault) +
                      "), and this kind of store cannot move it away: remove it"};
-  ZARRPOINT_CHECK(std::move(renamed));
-  warn(name_of(work.name) + " is not whole (" + to_string(*seen.fault) + "): it is " +
-       name_of(aside) + " now");
-  return {};
+  return renamed;
 }
 
 ZARRPOINT_INLINE save_options checkpoint_manager::state::options_of(const job& work) const {
@@ -646,7 +704,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
     how.format = delta::format{.base = location(root, base_key), .path = work->base->name};
     work->whole = all.leaves;
   } else {
-    ZARRPOINT_TRY(before, previous());
+    ZARRPOINT_TRY(before, previous(*work));
     how.previous = std::move(before);
   }
   pending<save_report> saving =
@@ -711,7 +769,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     }
     ZARRPOINT_TRY(item_key, key(items[i].name));
     save_options how = items[i].options ? *std::move(items[i].options) : options.storage;
-    ZARRPOINT_TRY(before, previous(items[i].name));
+    ZARRPOINT_TRY(before, previous(*work, items[i].name));
     how.previous = how.format ? std::nullopt : std::move(before);
     work->parts.emplace_back(items[i].name,
                              save_async(location(*work->store, item_key), std::move(leaves),
@@ -770,16 +828,13 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
   auto done = guarded([&]() -> result<void> {
     work.parts.clear();  // waits for those that nobody asked, which read the copies
     work.tree.reset();
+    work.release_shared();
     {
       const std::lock_guard hold(mutex);
       spare.push_back(std::move(work.copies));
       report.reset();
     }
     if (!saved) return saved.failure();
-    if (leaves_notes()) {
-      ZARRPOINT_TRY(begun, note("begun_" + work.name));
-      ZARRPOINT_CHECK(root.erase(begun));
-    }
     step_record made{.step = work.mark.step, .name = work.name};
     made.saved_at = work.mark.saved_at;
     made.metrics = work.mark.metrics;
@@ -791,8 +846,18 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
       made.bytes = 0;
       for (const auto& file : work.mark.files) made.bytes += file.second;
     }
-    auto verified = options.verify ? verify_step(work.name) : result<void>();
+    auto verified = options.verify ? verify_step(work.name, work.documents) : result<void>();
     if (!verified) made.fault = to_string(verified.failure());
+    if (!verified && detail::is_damage(verified.failure().code)) {
+      // The note that it was begun stays: what is left of it goes with the next save or manager.
+      condemn(std::move(made));
+      if (work.base) condemn_base(*work.base);
+      return verified;
+    }
+    if (leaves_notes()) {
+      ZARRPOINT_TRY(begun, note("begun_" + work.name));
+      ZARRPOINT_CHECK(root.erase(begun));
+    }
     {
       const std::lock_guard hold(mutex);
       put(std::move(made));
@@ -815,8 +880,8 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
   return saved;
 }
 
-ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
-    const std::string& name) const {
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(const std::string& name,
+                                                                     const texts& documents) const {
   ZARRPOINT_TRY(seen, look(name));
   if (seen.fault) return std::move(*seen.fault);
   ZARRPOINT_CHECK(check_objects(seen, name));
@@ -828,10 +893,23 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(
   };
   if (seen.opened) return check(*seen.opened);  // of a delta with what it stands on
   for (const std::string& item : seen.record.items) {
-    ZARRPOINT_TRY(at, place(std::string(name).append("/").append(item)));
-    auto opened = zarrpoint::open(at, options.how);
-    // A JSON document, or a format that this program does not read: its files have their sizes.
-    if (opened) ZARRPOINT_CHECK(check(*opened).at("item " + detail::in_quotes(item)));
+    const std::string path = std::string(name).append("/").append(item);
+    const auto check_item = [&]() -> result<void> {
+      for (const auto& [document, text] : documents) {
+        if (document != item) continue;
+        ZARRPOINT_TRY(at, key(path));
+        ZARRPOINT_TRY(found, get(root, at, text.size()));
+        if (found && as_text(*found) == text) return {};
+        return error{errc::corrupt, root.describe(at) + " is not the document that was saved"};
+      }
+      ZARRPOINT_TRY(at, place(path));
+      auto opened = zarrpoint::open(at, options.how);
+      if (opened) return check(*opened);
+      // Of a format that this program does not read: the files have their sizes.
+      if (opened.failure().code == errc::unsupported) return {};
+      return std::move(opened).failure();
+    };
+    ZARRPOINT_CHECK(check_item().at("item " + detail::in_quotes(item)));
   }
   return {};
 }
@@ -843,12 +921,19 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_step(const store_
   return detail::erase_tree(root, at).transform([](bool) {});
 }
 
-/// Erases a step key by key: what makes it one goes first.
-ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_keys(const std::string& name) const {
+/// Erases what makes a directory a step.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_documents(
+    const std::string& name) const {
   ZARRPOINT_TRY(mark_key, key(name + '/' + detail::step_mark::file));
   ZARRPOINT_CHECK(root.erase(mark_key));
   ZARRPOINT_TRY(step_key, key(name));
-  ZARRPOINT_CHECK(detail::erase_root_document(any_store(prefix_store(root, step_key))));
+  return detail::erase_root_document(any_store(prefix_store(root, step_key)));
+}
+
+/// Erases a step key by key: what makes it one goes first.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::erase_keys(const std::string& name) const {
+  ZARRPOINT_CHECK(erase_documents(name));
+  ZARRPOINT_TRY(step_key, key(name));
   return erase_step(step_key);
 }
 
@@ -888,29 +973,39 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
 
 ZARRPOINT_INLINE std::vector<step_removal> checkpoint_manager::state::would_go(
     const keep_policy& keep) const {
-  const std::lock_guard hold(mutex);
-  std::vector<step_record> all = records;
-  for (step_record& one : all) one.is_pinned |= is_held(one.step);
-  return removals(all, keep, options.clock(), last_saved);
+  std::vector<step_record> all;
+  std::optional<std::int64_t> last;
+  {
+    const std::lock_guard hold(mutex);
+    all = records;
+    for (step_record& one : all) one.is_pinned |= is_held(one.step);
+    last = last_saved;
+  }
+  return removals(all, keep, options.clock(), last);  // which may ask the manager
 }
 
 ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::prune(
     const keep_policy& keep) {
   const std::lock_guard one_at_a_time(pruning);
-  const auto going = [&] {
+  const auto decide = [&] {
     std::vector<step_removal> out = would_go(keep);
-    std::erase_if(out, [](const step_removal& one) { return one.stays; });
     const std::lock_guard hold(mutex);
+    std::erase_if(out, [&](const step_removal& one) {  // a save may have begun since
+      return one.stays || is_held(one.step) || find(one.step) == nullptr;
+    });
     std::stable_partition(out.begin(), out.end(), [&](const step_removal& one) {
       return find(one.step)->base.has_value();  // before what it stands on
     });
+    going.clear();
+    for (const step_removal& one : out) going.push_back(one.step);
     return out;
   };
-  if (going().empty()) return std::vector<step_removal>();
+  const auto stays = [](const step_removal& one) { return one.stays; };
+  if (std::ranges::all_of(would_go(keep), stays)) return std::vector<step_removal>();
   ZARRPOINT_CHECK(check_owner());
   ZARRPOINT_CHECK(read_pins());  // others may have set some
   std::vector<step_removal> gone;
-  for (step_removal& one : going()) {
+  for (step_removal& one : decide()) {
     auto removed = remove({.step = one.step, .name = one.name});
     if (removed) {
       gone.push_back(std::move(one));
@@ -918,6 +1013,8 @@ ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::pr
       warn(to_string(removed.failure()));
     }
   }
+  const std::lock_guard hold(mutex);
+  going.clear();
   return gone;
 }
 

@@ -192,7 +192,7 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, 
       out.set("name", work->name);
       out.set("replaces", work->replaces);
       out.set("mark", to_json(work->mark));
-      out.set("previous", at.name_to_share());
+      out.set("previous", at.share(*work));
       return out;
     }));
     group_save_options how = self.saves;

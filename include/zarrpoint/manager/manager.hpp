@@ -37,6 +37,8 @@ enum class when_busy : std::uint8_t { wait, skip };
 /// How a manager works.
 struct manager_options {
   save_policy save_when = save_policy::always();
+  /// Asked in the background, too, as `clock` is: of the manager they may call `records` and
+  /// `steps`.
   keep_policy keep = keep_policy::all();
   /// Which steps are whole. The others are deltas on the newest whole one, which is the `last_step`
   /// that the policy sees. Nothing: all are whole. So are the first, and steps with items.
@@ -55,7 +57,8 @@ struct manager_options {
   bool share_unchanged = false;
   std::size_t most_under_way = 1;
   when_busy busy = when_busy::wait;
-  /// A new step is read back and verified before an older one goes.
+  /// A new step is read back and verified before an older one goes. A damaged one is renamed to
+  /// "damaged_...", or where a store cannot do that loses its documents.
   bool verify = false;
   /// False: other managers may be at work there. Nothing is saved or removed.
   bool exclusive = true;

@@ -39,6 +39,7 @@ using object_check = std::function<result<void>(const std::string& path, std::ui
 
 struct checkpoint_manager::state {
   struct job;
+  using texts = std::vector<std::pair<std::string, std::string>>;  ///< of JSON items, by name
   struct running {
     std::int64_t step;
     pending<save_report> done;
@@ -68,8 +69,10 @@ struct checkpoint_manager::state {
   std::mutex pruning{};
   std::vector<step_record> records{};     ///< sorted by step
   std::vector<std::int64_t> replacing{};  ///< steps that are there and being saved again
-  std::vector<std::int64_t> bases{};      ///< of deltas that are being saved
-  std::size_t changes = 0;                ///< of the records, by saves and removals
+  /// Of what is being saved: deltas stand on them, or what did not change is shared with them.
+  std::vector<std::int64_t> bases{};
+  std::vector<std::int64_t> going{};  ///< which `prune` removes: no save may take them
+  std::size_t changes = 0;            ///< of the records, by saves and removals
   std::vector<std::string> warnings{};
   std::optional<error> first{}, untold{};
   std::size_t errors = 0;
@@ -109,24 +112,6 @@ struct checkpoint_manager::state {
         std::lower_bound(records.begin(), records.end(), step,
                          [](const step_record& a, std::int64_t b) { return a.step < b; });
     return at != records.end() && at->step == step ? &*at : nullptr;
-  }
-  /// The name of the newest step, or of its item, that may be shared with; empty for none. With the
-  /// mutex free.
-  std::string name_to_share(const std::string& item = {}) const {
-    const std::lock_guard hold(mutex);
-    for (auto at = records.rbegin(); options.share_unchanged && at != records.rend(); ++at) {
-      if (!at->is_managed || !at->fault.empty() || at->base) continue;
-      if (item.empty() && at->items.empty()) return at->name;
-      if (std::find(at->items.begin(), at->items.end(), item) != at->items.end())
-        return at->name + '/' + item;
-    }
-    return {};
-  }
-  result<std::optional<location>> previous(const std::string& item = {}) const {
-    const std::string name = name_to_share(item);
-    if (name.empty()) return std::optional<location>();
-    ZARRPOINT_TRY(at, key(name));
-    return std::optional(location(root, at));
   }
   void put(step_record one) {
     const auto at =
@@ -183,6 +168,9 @@ struct checkpoint_manager::state {
   result<void> check_delta(const std::string& name, const detail::object_check& check) const;
   save_options options_of(const job& work) const;
   result<void> choose_base(job& work);
+  std::string share(job& work, const std::string& item = {});
+  result<std::optional<location>> previous(job& work, const std::string& item = {});
+  bool condemn_base(const step_record& base);
   result<save_report> save_whole(job& work, const error& why);
   result<void> make_whole_what_stands_on(std::int64_t step);
 
@@ -198,7 +186,10 @@ struct checkpoint_manager::state {
   result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
   result<save_report> finish_items(job& work);
   result<save_report> conclude(job& work, result<save_report> saved);
-  result<void> verify_step(const std::string& name) const;
+  result<void> verify_step(const std::string& name, const texts& documents) const;
+  result<void> move_aside(const std::string& name, const std::string& why);
+  void condemn(step_record step);
+  result<void> erase_documents(const std::string& name) const;
   result<void> erase_step(const store_key& at) const;
   result<void> erase_keys(const std::string& name) const;
   result<void> remove(const step_record& of);
@@ -211,6 +202,11 @@ struct checkpoint_manager::state::job {
   ~job() {
     if (replaces) release(in->replacing, mark.step);
     if (base) release(in->bases, base->step);
+    release_shared();
+  }
+  void release_shared() {
+    for (const std::int64_t step : shared) release(in->bases, step);
+    shared.clear();
   }
   void release(std::vector<std::int64_t>& held, std::int64_t step) const {
     const std::lock_guard hold(in->mutex);
@@ -221,14 +217,15 @@ struct checkpoint_manager::state::job {
   checkpoint_manager::state* in = nullptr;
   std::string name{};
   detail::step_mark mark{};
-  bool replaces = false;              ///< a step that a manager wrote
-  std::optional<step_record> base{};  ///< of a delta
-  std::vector<leaf> whole{};          ///< to save if that is damaged
+  bool replaces = false;               ///< a step that a manager wrote
+  std::optional<step_record> base{};   ///< of a delta
+  std::vector<leaf> whole{};           ///< to save if that is damaged
+  std::vector<std::int64_t> shared{};  ///< what did not change since these is
   detail::leaf_copies copies{};
   std::unique_ptr<publication> tree{};
   std::optional<any_store> store{};  ///< of the step
   std::vector<std::pair<std::string, pending<save_report>>> parts{};
-  std::vector<std::pair<std::string, std::string>> documents{};
+  texts documents{};
 };
 
 }}  // namespace zarrpoint::v0
