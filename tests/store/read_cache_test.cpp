@@ -242,6 +242,28 @@ TEST_CASE("read_cache: a server's object that changes in the middle of a load") 
   }
 }
 
+TEST_CASE("read_cache: a server of Google tells the version, and what a request should have") {
+  const fake_web::server server;
+  auto& of = server.state->objects["/a"];
+  const auto cache = cache_at("", 0, 1 << 20);
+  const http_store_options how{.first_bytes = 100, .kept_blocks = 0, .cache = cache};
+  const auto open = [&] {
+    return http_store::open("http://h/a", server, how)->open_address().value();
+  };
+  of = {fake_web::some_bytes(large), "CJ2x1uXQ"};  // no one knows what that is
+  CHECK_FALSE(open()->version().has_value());
+  of.generation = "1795879467000001";
+  const auto opened = open();
+  CHECK(whole(*opened) == of.bytes);
+  CHECK(opened->request_bytes() == 8 << 20);
+  CHECK(whole(*open()) == of.bytes);
+  CHECK(cache.counts().misses == (large + unit - 1) / unit);
+  of = {fake_web::some_bytes(large, 2), "CJ2x1uXR", "1795879467000002"};
+  CHECK(whole(*open()) == of.bytes);
+  of.etag = "W/\"a\"";
+  CHECK_FALSE(open()->version().has_value());
+}
+
 TEST_CASE("read_cache: objects at other URLs are others, whatever their names and ETags are") {
   const test::temp_directory folder;
   const fake_web::server server;

@@ -60,6 +60,7 @@ struct fault {
 struct object {
   std::string bytes;
   std::string etag = "\"one\"";
+  std::string generation{};  ///< as Google has it; empty: it is not told
 };
 
 struct server_state {
@@ -169,6 +170,7 @@ class server {
     to.header("Content-Length", std::to_string(body.size()));
     if (now.what == fault::encoded) to.header("Content-Encoding", "gzip");
     if (state->sends_etag) to.header("ETag", of.etag);
+    if (!of.generation.empty()) to.header("x-goog-generation", of.generation);
     if (now.what == fault::cut) body.resize(std::min<std::size_t>(body.size(), now.number));
     if (!to.body(bytes(body))) return to.finish();
     return to.finish(now.what == fault::cut ? "the connection was reset" : "");

@@ -213,6 +213,7 @@ class read_cache::object final : public blob {
   }
 
   std::uint64_t size() const noexcept override { return base_->size(); }
+  std::size_t request_bytes() const noexcept override { return base_->request_bytes(); }
   std::optional<blob_version> version() const noexcept override { return base_->version(); }
   std::string name() const override { return base_->name(); }
 

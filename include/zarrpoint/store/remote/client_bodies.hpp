@@ -123,7 +123,11 @@ ZARRPOINT_INLINE result<http_object> object_of_answer(const http_response& answe
   if (out.etag.empty()) out.last_modified = answer.header("Last-Modified");
   const auto changed = parse_http_date(out.last_modified);
   const auto now = parse_http_date(answer.header("Date"));
-  out.is_strong = out.etag.starts_with('"') || (changed && now && *now - *changed >= 2);
+  // Google's JSON has no quotation marks, but the generation, which its ETag is made of.
+  const bool has_generation = !answer.header("x-goog-generation").empty() && !out.etag.empty() &&
+                              !out.etag.starts_with("W/");
+  out.is_strong =
+      out.etag.starts_with('"') || has_generation || (changed && now && *now - *changed >= 2);
   if (answer.status == 416) {
     // Of a range from 0 that says that there is not one byte. S3 says so in its body only.
     const bool is_empty = range && range->size
