@@ -10,7 +10,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace s3_store_tests {
@@ -88,6 +91,38 @@ TEST_CASE("s3: a large object goes in parts, several at once, with one checksum"
     store.put(key("put"), data).value();
     CHECK(of->objects["x/put"].bytes == zp::as_text(data));
   }
+}
+
+TEST_CASE("s3: all writers of a store send no more parts at once than parallel says") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.endpoint = "https://fake";  // bodies are not hashed
+  how.part_bytes = std::size_t{5} << 20;
+  how.parallel = 1;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  std::atomic<int> now = 0, most = 0;
+  of->before = [&](const std::string& what) {
+    if (what.find("partNumber=") == std::string::npos) return;
+    int before = most;
+    const int here = ++now;
+    while (before < here && !most.compare_exchange_weak(before, here)) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    --now;
+  };
+  const auto data = random_bytes(std::size_t{10} << 20);
+  const zp::thread_pool pool(3);
+  // Of the last object, one part is written to by its end alone.
+  zp::parallel_for(pool.executor(), 3, [&](std::size_t i) -> zp::result<void> {
+    auto writer = store.create(key("big" + std::to_string(i))).value();
+    const auto bytes = zp::bytes_view(data).first(i == 2 ? std::size_t{5} << 20 : data.size());
+    if (auto done = writer->write_once(i == 2 ? bytes.size() : 0, 0, bytes); !done) return done;
+    return writer->finish();
+  }).value();
+  CHECK(most.load() == 1);
+  for (int i = 0; i < 2; ++i)
+    CHECK(of->objects["x/big" + std::to_string(i)].bytes == zp::as_text(data));
+  CHECK(of->objects["x/big2"].bytes.size() == data.size());
 }
 
 TEST_CASE("s3: parts of an object that fails leave nothing behind") {

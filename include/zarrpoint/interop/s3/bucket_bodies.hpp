@@ -15,7 +15,6 @@
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
 #include <list>
 #include <map>
@@ -80,6 +79,12 @@ ZARRPOINT_INLINE std::string checksum_text(std::uint32_t crc) {
 }
 
 ZARRPOINT_INLINE std::string bucket_client::other_form(const std::string&) const { return {}; }
+ZARRPOINT_INLINE bucket_client::bucket_client(http_client by, bucket_settings how)
+    : requests_(std::move(by)),
+      how_(std::move(how)),
+      sent_now_(std::max(1U, how_.parallel) *
+                std::clamp(how_.part_bytes, least_part, std::size_t{1} << 32)) {}
+
 
 ZARRPOINT_INLINE bool bucket_client::may_be_missing(const http_response& refusal) {
   if (refusal.status != 403) return false;
@@ -366,6 +371,10 @@ class part_writer final : public blob_writer {
     std::size_t whole = 0;  ///< bytes that are not written again
   };
   struct sender {
+  struct sending {
+    byte_limiter::reservation room{};
+    std::vector<std::byte> bytes{};
+  };
     std::thread thread{};
     bool has_ended = false;
   };
@@ -441,7 +450,8 @@ class part_writer final : public blob_writer {
     return {};
   }
 
-  /// Sends a part while the caller goes on, unless enough are under way.
+  /// Sends a part while the caller goes on, unless the writers of the bucket send enough. One that
+  /// waits holds no lock, and no room that others wait for.
   result<void> send_later(std::uint64_t index, std::vector<std::byte> bytes) {
     ZARRPOINT_CHECK(begin());
     if (is_whole_) {
@@ -449,23 +459,22 @@ class part_writer final : public blob_writer {
       parts_[index].bytes = std::move(bytes);
       return {};
     }
-    const auto held = make_counted<const std::vector<std::byte>>(std::move(bytes));
+    const auto held = make_counted<sending>();
+    held->bytes = std::move(bytes);
+    ZARRPOINT_TRY(room, to_->sent_now().acquire(held->bytes.size()));
+    held->room = std::move(room);
     std::unique_lock lock(threads_mutex_);
     ZARRPOINT_CHECK(failed_);
-    changed_.wait(lock, [&] { return under_way_ < std::max(1U, to_->settings().parallel); });
     // Those that have ended give back what they have of the system.
     std::erase_if(threads_, [](sender& one) {
       if (one.has_ended) one.thread.join();
       return one.has_ended || !one.thread.joinable();
     });
-    ++under_way_;
     const auto work = [this, index, held](sender* by) {
-      auto done = guarded([&] { return send_part(index, *held); });
+      auto done = guarded([&] { return send_part(index, held->bytes); });
       const std::lock_guard lock_again(threads_mutex_);
       if (!done && failed_) failed_ = std::move(done);
-      --under_way_;
       if (by != nullptr) by->has_ended = true;
-      changed_.notify_all();
     };
     const auto started = guarded([&]() -> result<void> {
       // One that does not start has nothing to join.
@@ -515,12 +524,16 @@ class part_writer final : public blob_writer {
         left.size(), to_->settings().parallel, [&](std::size_t i) -> result<void> {
           const std::uint64_t index = left[i];
           std::vector<std::byte> bytes;
+          const auto size = static_cast<std::size_t>(
+              std::min<std::uint64_t>(part_bytes_, end_ - index * part_bytes_));
+          // Those that nothing was written to have no bytes yet.
+          const auto room = to_->sent_now().acquire(size);
+          if (!room) return room.failure();
           {
             const std::lock_guard lock(mutex_);
             bytes = std::exchange(parts_[index].bytes, {});
           }
-          bytes.resize(static_cast<std::size_t>(
-              std::min<std::uint64_t>(part_bytes_, end_ - index * part_bytes_)));
+          bytes.resize(size);
           return send_part(index, bytes);
         }));
     std::uint32_t crc = 0;
@@ -548,8 +561,7 @@ class part_writer final : public blob_writer {
   std::shared_ptr<const bucket_client> to_;
   std::string key_;
   query_list marks_;
-  std::uint64_t part_bytes_ =
-      std::max<std::uint64_t>(to_->settings().part_bytes, std::uint64_t{5} << 20);
+  std::uint64_t part_bytes_ = std::max<std::uint64_t>(to_->settings().part_bytes, least_part);
   std::uint64_t end_ = 0;
   bool began_ = false;          ///< something was written
   mutable std::mutex mutex_{};  ///< of `parts_`, `sent_`, `end_` and `began_`
@@ -559,8 +571,6 @@ class part_writer final : public blob_writer {
   std::unique_ptr<part_upload> upload_{};
   bool is_whole_ = false;  ///< the server has no uploads in parts
   std::mutex threads_mutex_{};
-  std::condition_variable changed_{};
-  unsigned under_way_ = 0;
   result<void> failed_{};
   std::list<sender> threads_{};
   bool finished_ = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/core/result.hpp>
+#include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/interop/s3/sigv4.hpp>
 #include <zarrpoint/interop/s3/xml_reader.hpp>
 #include <zarrpoint/store/base/blob.hpp>
@@ -35,6 +36,9 @@ template <class Options>
 bucket_settings settings_of(const Options& how) {
   return {how.single_writer, how.part_bytes, how.parallel, how.keep_seconds, how.cache};
 }
+
+/// What a part has at least, in bytes: services take no smaller one but the last.
+inline constexpr std::size_t least_part = std::size_t{5} << 20;
 
 /// One request to a bucket.
 struct bucket_request {
@@ -84,14 +88,15 @@ class part_upload {
 /// it is asked; what may be asked again is asked again. Errors: those of `http_client::send`.
 class bucket_client {
  public:
-  bucket_client(http_client by, bucket_settings how)
-      : requests_(std::move(by)), how_(std::move(how)) {}
+  bucket_client(http_client by, bucket_settings how);
   bucket_client(const bucket_client&) = delete;
   bucket_client& operator=(const bucket_client&) = delete;
   virtual ~bucket_client() = default;
 
   const bucket_settings& settings() const noexcept { return how_; }
   const http_client& requests() const noexcept { return requests_; }
+  /// The bytes of parts that are sent now, by all writers: as many as `parallel` parts have.
+  byte_limiter& sent_now() const noexcept { return sent_now_; }
 
   /// `s3://bucket/key`.
   virtual std::string name_of(std::string_view key) const = 0;
@@ -152,6 +157,7 @@ class bucket_client {
  private:
   http_client requests_;
   bucket_settings how_;
+  mutable byte_limiter sent_now_;
 };
 
 /// How parts of an object are sent by the XML interface that S3 and Google Cloud Storage have.

@@ -35,7 +35,7 @@ struct s3_options {
   bool single_writer = false;
   /// Objects of more bytes are sent in parts of as many, or of more where 10,000 would not do.
   std::size_t part_bytes = std::size_t{16} << 20;
-  unsigned parallel = 8;  ///< requests under way at once for one object, or one removal
+  unsigned parallel = 8;  ///< parts under way at once of all objects, or requests of one removal
   /// How long what was replaced stays for those who read it, and what a save left that was killed.
   std::int64_t keep_seconds = 86400;
   retry_options retry{};
