@@ -23,6 +23,7 @@
 #include "support/failing_store.hpp"
 #include "support/fake_device.hpp"
 #include "support/random_rounds.hpp"
+#include "support/recording_store.hpp"
 #include "support/temp_directory.hpp"
 
 #include <doctest/doctest.h>
@@ -240,6 +241,19 @@ TEST_CASE("dcp_save: the same leaves make the same bytes, and elements are align
   const dcp::state_store state = state_at(folder / "a");
   for (const dcp::tensor_entry& one : state.metadata().tensors)
     CHECK(one.chunks[0].from.offset % (one.name == "large" ? 4096 : 64) == 0);
+}
+
+TEST_CASE("dcp_save: a store may send what was written while it is saved") {
+  std::mt19937_64 random(4);
+  const tensor small = random_tensor(dtype_kind::float32, {3}, random);
+  const tensor large = random_tensor(dtype_kind::float64, {300, 300}, random);
+  const zarrpoint_test::recording_store store;
+  dcp::save(location(store), {{"step", 1}, {"small", small}, {"large", large}, {"more", small}})
+      .value();
+  const auto& once = store->written_once;
+  for (const std::string& one : store.keys())
+    CHECK((one == ".metadata" || std::count(once.begin(), once.end(), one) == 1));
+  CHECK_FALSE(once.empty());
 }
 
 TEST_CASE("dcp_save: given boxes, and those that are not the tensor") {

@@ -4,6 +4,8 @@
 #include <zarrpoint/memory/strided_copy.hpp>
 #include <zarrpoint/store/memory_store.hpp>
 
+#include "support/recording_store.hpp"
+
 #include <doctest/doctest.h>
 
 #include <sys/stat.h>
@@ -238,6 +240,17 @@ TEST_CASE("safetensors: packed elements in more than one block") {
   const random_tensor odd(random, {zp::dtype_kind::float4_e2m1fn, {3}});
   const st::named_view tensors[] = {{"x", odd.view()}};
   CHECK(st::save(zp::memory_store(), key("x"), tensors).failure().code == zp::errc::unsupported);
+}
+
+TEST_CASE("safetensors: a store may send what was written while it is saved") {
+  std::mt19937 random(3);
+  const random_tensor dense(random, {zp::dtype_kind::float32, {30, 7}});
+  const random_tensor packed(random, {zp::dtype_kind::float4_e2m1fn, {4, 3}});
+  const st::named_view tensors[] = {
+      {"a", dense.view()}, {"b", reversed(dense.view())}, {"c", packed.view()}};
+  const zarrpoint_test::recording_store store;
+  REQUIRE(st::save(store, key("x"), tensors));
+  CHECK(store->written_once == std::vector<std::string>{"x"});
 }
 
 TEST_CASE("safetensors: a dtype that is none of ours") {

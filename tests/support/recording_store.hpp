@@ -34,10 +34,11 @@ class recording_store {
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
-    int descriptor = -1;                   ///< that objects have
-    std::size_t request_bytes = 0;         ///< that they want
-    std::vector<const std::byte*> kept{};  ///< what was said to stay where it is
-    std::atomic<int> writers{0};           ///< that there are now
+    int descriptor = -1;                      ///< that objects have
+    std::size_t request_bytes = 0;            ///< that they want
+    std::vector<const std::byte*> kept{};     ///< what was said to stay where it is
+    std::vector<std::string> written_once{};  ///< keys, none of whose bytes was written twice
+    std::atomic<int> writers{0};              ///< that there are now
     std::function<std::optional<zp::blob_version>(const std::string& name)> version{};
   };
 
@@ -127,6 +128,11 @@ class recording_store {
       }
       return write(offset, from);
     }
+    zp::result<void> write_once(std::uint64_t offset, std::size_t gap,
+                                zp::bytes_view from) override {
+      once_ += gap + from.size();
+      return write(offset, from);
+    }
     zp::result<void> write(std::uint64_t offset, zp::bytes_view from) override {
       if (--state_->writes_until_failure < 0)
         return zp::error{zp::errc::io, "write memory:" + key_ + ": no space left"};
@@ -138,6 +144,7 @@ class recording_store {
     }
     zp::result<void> finish() override {
       const std::lock_guard lock(state_->mutex);
+      if (once_ == value_.size()) state_->written_once.push_back(key_);
       state_->objects[key_] = std::make_shared<const bytes>(std::move(value_));
       return {};
     }
@@ -147,6 +154,7 @@ class recording_store {
     std::string key_;
     std::mutex mutex_;
     bytes value_;
+    std::atomic<std::size_t> once_ = 0;  ///< bytes that are not written again
   };
 
   std::shared_ptr<state> state_ = std::make_shared<state>();

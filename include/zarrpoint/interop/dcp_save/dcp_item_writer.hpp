@@ -44,6 +44,7 @@ struct item_to_write {
   std::optional<box> at{};         ///< of the tensor as it is stored; none of a value
   std::size_t file = 0;
   std::uint64_t offset = 0;
+  std::size_t gap = 0;  ///< bytes before the offset that belong to no item
 };
 
 /// Linux lets one thread at a time write to a file, so that threads want several: each of so many

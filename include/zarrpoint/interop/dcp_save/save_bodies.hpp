@@ -157,6 +157,7 @@ ZARRPOINT_INLINE std::vector<std::uint64_t> place_items(std::span<item_to_write>
     const std::uint64_t unit = item.layout.alignment();
     std::uint64_t& size = sizes[item.file];
     item.offset = (size + unit - 1) / unit * unit;
+    item.gap = static_cast<std::size_t>(item.offset - size);
     size = item.offset + item.layout.size();
   }
   return sizes;
@@ -240,15 +241,15 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
           }
           const v0::detail::phase_scope writes(how_.observer, phase::write,
                                                what_.sources[item.source].name, size);
-          ZARRPOINT_CHECK(to.write(first + offset, bytes));
+          ZARRPOINT_CHECK(to.write_once(first + offset, 0, bytes));
           meter_.add(what_.sources[item.source].name, size);
           return {};
         }));
   }
   const std::string head = item.layout.head(crc);
   const std::string tail = item.layout.tail(crc);
-  ZARRPOINT_CHECK(to.write(item.offset, as_bytes(std::string_view(head))));
-  return to.write(first + item.layout.element_bytes(), as_bytes(std::string_view(tail)));
+  ZARRPOINT_CHECK(to.write_once(item.offset, item.gap, as_bytes(std::string_view(head))));
+  return to.write_once(first + item.layout.element_bytes(), 0, as_bytes(std::string_view(tail)));
 }
 
 ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::size_t last) {

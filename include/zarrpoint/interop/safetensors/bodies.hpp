@@ -397,7 +397,7 @@ ZARRPOINT_INLINE result<void> write_tensor(blob_writer& to, std::uint64_t first,
   const bool is_packed = view.type.is_below_byte();
   if (count == 0) return {};
   if (is_dense(view) && !is_packed)
-    return to.write(first, {view.data, static_cast<std::size_t>(count)});
+    return to.write_once(first, 0, {view.data, static_cast<std::size_t>(count)});
   if (scratch.empty()) {
     ZARRPOINT_TRY(made, buffer::allocate(block_bytes));
     scratch = std::move(made);
@@ -407,9 +407,9 @@ ZARRPOINT_INLINE result<void> write_tensor(blob_writer& to, std::uint64_t first,
     ZARRPOINT_TRY(bytes, byte_count(part.spec()));
     copy_elements(dense_view(scratch.data(), part.spec()), part);
     const bytes_view elements(scratch.data(), bytes);
-    if (!is_packed) return to.write(first + offset, elements);
+    if (!is_packed) return to.write_once(first + offset, 0, elements);
     const std::vector<std::byte> full = packed.add(elements);
-    ZARRPOINT_CHECK(to.write(first, full));
+    ZARRPOINT_CHECK(to.write_once(first, 0, full));
     first += full.size();
     return {};
   });
@@ -439,7 +439,7 @@ ZARRPOINT_INLINE result<void> write_tensors(const any_store& store, const store_
 
   ZARRPOINT_TRY(writer, store.create(key));
   ZARRPOINT_CHECK(writer->reserve(preamble.size() + end));
-  ZARRPOINT_CHECK(writer->write(0, as_bytes(preamble)));
+  ZARRPOINT_CHECK(writer->write_once(0, 0, as_bytes(preamble)));
   buffer scratch;
   for (std::size_t i = 0; i < order.size(); ++i) {
     ZARRPOINT_TRY(elements, order[i]->stage().at(tensor_context(order[i]->name)));
