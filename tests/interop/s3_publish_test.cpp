@@ -358,6 +358,25 @@ TEST_CASE_TEMPLATE("buckets: what is said after a lost answer is not taken for i
   }
 }
 
+TEST_CASE_TEMPLATE("buckets: a page of a proxy is not the answer to a put", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
+  for (const char* end : {"/current", "/w/zarr.json"}) {
+    CAPTURE(end);
+    const fake_s3 of;
+    save(of, 1).value();
+    of->instead = [&](const std::string& what) -> zp::http_response {
+      if (!what.starts_with("PUT ") || !what.ends_with(end)) return {};
+      return {.status = 200, .headers = {}, .text = "<html>Welcome</html>"};
+    };
+    const auto done = save(of, 2);
+    of->instead = {};
+    REQUIRE_FALSE(done);
+    CHECK(done.failure().message.find("not of a store of objects") != std::string::npos);
+    CHECK(seen(of).value() == 1);
+  }
+}
+
 TEST_CASE_TEMPLATE("buckets: a login that is refused is not an empty place", kind, s3, gcs,
                    gcs_xml) {
   const kind of_kind;

@@ -188,7 +188,8 @@ ZARRPOINT_INLINE result<http_response> gcs_client::put_json(const bucket_put& wh
                          .maybe_done = what.maybe_done}));
   if (answer.status / 100 == 2) {
     const auto made = parse_gcs_object(answer.text);
-    if (made && !made->crc32c.empty() && made->crc32c != crc) return differs("PUT", what.key);
+    if (!made || made->generation.empty()) return no_etag(name_of(what.key), what.maybe_done);
+    if (!made->crc32c.empty() && made->crc32c != crc) return differs("PUT", what.key);
   }
   return answer;
 }
@@ -205,7 +206,10 @@ ZARRPOINT_INLINE result<http_response> gcs_client::put_xml(const bucket_put& wha
   if (!what.only.is_any)
     request.headers.push_back(
         {"x-goog-if-generation-match", what.only.version.empty() ? "0" : what.only.version});
-  return send_xml(request);
+  ZARRPOINT_TRY(answer, send_xml(request));
+  if (answer.status / 100 == 2 && version_of(answer).empty() && answer.header("ETag").empty())
+    return no_etag(name_of(what.key), what.maybe_done);
+  return answer;
 }
 
 ZARRPOINT_INLINE result<http_response> gcs_client::put_once(const bucket_put& what) const {

@@ -59,10 +59,11 @@ ZARRPOINT_INLINE std::string payload_hash(const http_request& request) {
   return to_hex(of.finish());
 }
 
-ZARRPOINT_INLINE error no_etag(const std::string& name) {
+ZARRPOINT_INLINE error no_etag(const std::string& name, bool* maybe_done) {
+  if (maybe_done != nullptr) *maybe_done = true;
   return {errc::io, "PUT " + name +
-                        ": the answer says that it went well and has no ETag, so it is not of a "
-                        "store of objects"};
+                        ": the answer says that it went well and has neither an ETag nor a "
+                        "generation, so it is not of a store of objects"};
 }
 
 ZARRPOINT_INLINE std::uint32_t crc32c_of(std::span<const bytes_view> body) {
@@ -78,13 +79,13 @@ ZARRPOINT_INLINE std::string checksum_text(std::uint32_t crc) {
   return to_base64(bytes);
 }
 
-ZARRPOINT_INLINE std::string bucket_client::other_form(const std::string&) const { return {}; }
 ZARRPOINT_INLINE bucket_client::bucket_client(http_client by, bucket_settings how)
     : requests_(std::move(by)),
       how_(std::move(how)),
       sent_now_(std::max(1U, how_.parallel) *
                 std::clamp(how_.part_bytes, least_part, std::size_t{1} << 32)) {}
 
+ZARRPOINT_INLINE std::string bucket_client::other_form(const std::string&) const { return {}; }
 
 ZARRPOINT_INLINE bool bucket_client::may_be_missing(const http_response& refusal) {
   if (refusal.status != 403) return false;
@@ -370,11 +371,11 @@ class part_writer final : public blob_writer {
     std::vector<std::byte> bytes;
     std::size_t whole = 0;  ///< bytes that are not written again
   };
-  struct sender {
   struct sending {
     byte_limiter::reservation room{};
     std::vector<std::byte> bytes{};
   };
+  struct sender {
     std::thread thread{};
     bool has_ended = false;
   };
@@ -523,12 +524,12 @@ class part_writer final : public blob_writer {
     ZARRPOINT_CHECK(for_each_parallel(
         left.size(), to_->settings().parallel, [&](std::size_t i) -> result<void> {
           const std::uint64_t index = left[i];
-          std::vector<std::byte> bytes;
           const auto size = static_cast<std::size_t>(
               std::min<std::uint64_t>(part_bytes_, end_ - index * part_bytes_));
           // Those that nothing was written to have no bytes yet.
           const auto room = to_->sent_now().acquire(size);
           if (!room) return room.failure();
+          std::vector<std::byte> bytes;
           {
             const std::lock_guard lock(mutex_);
             bytes = std::exchange(parts_[index].bytes, {});

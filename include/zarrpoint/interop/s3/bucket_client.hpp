@@ -180,8 +180,9 @@ result<void> check_bucket_name(std::string_view scheme, std::string_view name);
 result<web_url> parse_endpoint(std::string_view text);
 /// The hash of a body that is signed: TLS looks after it else.
 std::string payload_hash(const http_request& request);
-/// Of an answer to a put that has no ETag: nobody who took the object gave it, such as a proxy.
-error no_etag(const std::string& name);
+/// Of an answer to a put that names no version: nobody who took the object gave it, but a proxy.
+/// Then what was sent may be there all the same.
+error no_etag(const std::string& name, bool* maybe_done = nullptr);
 std::uint32_t crc32c_of(std::span<const bytes_view> body);
 
 /// A CRC-32C as services write it: base64 of its four bytes, the highest first.

@@ -151,10 +151,8 @@ ZARRPOINT_INLINE result<http_response> s3_client::put_once(const bucket_put& wha
     if (with_checksum)
       request.headers.push_back({"x-amz-checksum-crc32c", checksum_text(crc32c_of(what.body))});
     ZARRPOINT_TRY(answer, send(request));
-    if (answer.status / 100 == 2 && answer.header("ETag").empty()) {
-      if (what.maybe_done != nullptr) *what.maybe_done = true;
-      return no_etag(name_of(what.key));
-    }
+    if (answer.status / 100 == 2 && answer.header("ETag").empty())
+      return no_etag(name_of(what.key), what.maybe_done);
     if (!with_checksum || answer.status / 100 == 2 || !refuses_checksums(answer))
       return std::move(answer);
   }
