@@ -407,6 +407,36 @@ TEST_CASE_TEMPLATE("buckets: a first save whose place was erased leaves that of 
   CHECK(of->objects.contains("model.zarr/.zarrpoint/first"));
 }
 
+TEST_CASE_TEMPLATE("buckets: a save that fails leaves what others put at its keys", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  auto mine = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  mine->store().put(key("step/zarr.json"), {}).value();
+  mine->store().put(key("w/zarr.json"), {}).value();
+  of->objects["model.zarr/step/zarr.json"] = {"of another", "\"e\"", of->now};
+  mine.reset();
+  CHECK(of.keys() == std::vector<std::string>{"model.zarr/step/zarr.json"});
+}
+
+TEST_CASE_TEMPLATE("buckets: what makes it a checkpoint is erased before the rest is listed", kind,
+                   s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  save(of, 1).value();
+  of->log.clear();
+  CHECK(open_fake_place(of).erase_all(zp::store_key::root()).value());
+  CHECK(of.keys().empty());
+  const auto at = [&](const std::string& what) {
+    return std::find_if(of->log.begin(), of->log.end(),
+                        [&](const std::string& one) { return one.starts_with(what); });
+  };
+  CHECK(at("DELETE model.zarr/.zarrpoint/current") < at("DELETE model.zarr/zarr.json"));
+  CHECK(at("DELETE model.zarr/zarr.json") < at("GET ?"));
+  CHECK(at("GET ?") != of->log.end());
+  CHECK_FALSE(open_fake_place(of).erase_all(zp::store_key::root()).value());
+}
+
 // Two writers and a reader, over every interleaving of their steps, with each answer of the last
 // put lost or not: what is there is old or new and whole, one writer wins, and the other is told.
 TEST_CASE_TEMPLATE("buckets: a model of two writers, a reader and lost answers", kind, s3, gcs,

@@ -519,9 +519,11 @@ class bucket_store::staged final : public publication {
     const std::vector<std::string> keys = objects_->keys();
     ZARRPOINT_CHECK(detail::for_each_parallel(
         keys.size(), client.settings().parallel, [&](std::size_t i) -> result<void> {
-          // That of another save, which came after all was erased here, is not this one's.
+          // What others put there is not this save's. Some servers drop marks: those that ignore
+          // conditions, too, which have one writer.
           ZARRPOINT_TRY(mark, client.mark_of(state_->at(keys[i]), detail::save_mark));
-          if (!mark || (!mark->empty() && mark != id_)) return {};
+          const bool is_dropped = mark && mark->empty() && client.settings().single_writer;
+          if (mark != id_ && !is_dropped) return {};
           return client.erase(state_->at(keys[i]));
         }));
     ZARRPOINT_TRY(is_mine, has_claim());
@@ -635,10 +637,17 @@ ZARRPOINT_INLINE result<bool> bucket_store::erase_all(const store_key& prefix) c
     ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(at.key) + '/'));
     return erased != 0;
   }
+  // What makes it a checkpoint goes first, wherever that lies.
   ZARRPOINT_CHECK(state_->client.erase(at.place->at(detail::current_name)));
+  bool has_document = false;
+  for (const char* name : {"zarr.json", ".zmetadata", ".zgroup", ".zarray", ".zattrs"}) {
+    ZARRPOINT_TRY(document, store_key::parse(name));
+    ZARRPOINT_TRY(erased, at.place->objects({}).erase(document));
+    has_document |= erased;
+  }
   ZARRPOINT_TRY(erased, state_->client.erase_all(at.place->place));
   at.place->forget();
-  return erased != 0;
+  return has_document || erased != 0;
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<publication>> bucket_store::stage(
