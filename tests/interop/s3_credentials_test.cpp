@@ -181,7 +181,7 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
       const std::string* token = zp::find_header(request.headers, "authorization");
       return text(token != nullptr && *token == "secret" ? 200 : 403, document);
     }
-    CHECK(request.is_direct == (request.url.find("http://sts") != 0));
+    CHECK(request.is_direct == (request.url.find("https://sts") != 0));
     if (request.url == "http://imds/latest/api/token")
       return text(request.method == "PUT" ? 200 : 405, "session");
     const std::string* token = zp::find_header(request.headers, "x-aws-ec2-metadata-token");
@@ -191,7 +191,7 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
     if (token != nullptr &&
         request.url == "http://imds/latest/meta-data/iam/security-credentials/the-role")
       return text(200, document);
-    if (request.url == "http://sts/" && request.method == "POST" &&
+    if (request.url == "https://sts/" && request.method == "POST" &&
         zp::as_text(request.body[0]).find("WebIdentityToken=jwt%2B") != std::string::npos)
       return text(200,
                   "<AssumeRoleWithWebIdentityResponse xmlns='x'><AssumeRoleWithWebIdentityResult>"
@@ -215,10 +215,21 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
   REQUIRE_FALSE(elsewhere);
   CHECK(elsewhere.failure().code == zp::errc::invalid_argument);
   CHECK(by.asked->back() != "GET http://example.com/k");
+  for (const char* name : {"http://127.0.0.1.nip.io/k", "http://169.254.170.2.example/k"}) {
+    CAPTURE(name);
+    with.set("AWS_CONTAINER_CREDENTIALS_FULL_URI", name);
+    CHECK_FALSE(zp::aws_login().keys(by));
+    CHECK(by.asked->back() != std::string("GET ") + name);
+  }
   std::ofstream(home.path() / "token") << "jwt+\n";
   with.set("AWS_WEB_IDENTITY_TOKEN_FILE", (home.path() / "token").c_str());
   with.set("AWS_ROLE_ARN", "arn:aws:iam::1:role/r");
   with.set("AWS_ENDPOINT_URL_STS", "http://sts");
+  const std::size_t before = by.asked->size();
+  CHECK(zp::aws_login().keys(by).failure().message.find("AWS_ENDPOINT_URL_STS") !=
+        std::string::npos);
+  CHECK(by.asked->size() == before);
+  with.set("AWS_ENDPOINT_URL_STS", "https://sts");
   CHECK(zp::aws_login().keys(by).value().access_key == "AKIWEB");
 }
 
@@ -271,6 +282,11 @@ TEST_CASE("s3: a profile that assumes a role") {
   with.set("AWS_ENDPOINT_URL_STS", "https://sts");
   std::ofstream(at + "/config")
       << "[profile base]\naws_access_key_id = AKIBASE\naws_secret_access_key = b\n"
+  with.set("AWS_ENDPOINT_URL_SSO", "http://sso");
+  CHECK(zp::aws_login::automatic("p").keys(by).failure().message.find("AWS_ENDPOINT_URL_SSO") !=
+        std::string::npos);
+  CHECK(by.asked->size() == 1);
+  with.set("AWS_ENDPOINT_URL_SSO", nullptr);
          "[profile one]\nrole_arn = arn:one\nsource_profile = base\nexternal_id = e\n"
          "[profile two]\nrole_arn = arn:two\nsource_profile = one\nrole_session_name = me\n"
          "[profile env]\nrole_arn = arn:env\ncredential_source = Environment\n"

@@ -182,15 +182,35 @@ ZARRPOINT_INLINE found_keys keys_of_environment() {
   return std::optional(std::move(out));
 }
 
+ZARRPOINT_INLINE bool may_give_keys(const web_url& from) {
+  // A name may begin as an address does.
+  const bool is_address = from.host.find_first_not_of("0123456789.") == from.host.npos;
+  return from.scheme == "https" || from.host == "localhost" || from.host == "[::1]" ||
+         from.host == "[fd00:ec2::23]" ||
+         (is_address && (from.host.starts_with("127.") || from.host.starts_with("169.254.170.")));
+}
+
+/// The URL of a service that gets a token and gives keys: that of the variable, else `usual`.
+ZARRPOINT_INLINE result<std::string> key_service(const char* variable, std::string usual) {
+  std::string url = environment_value(variable);
+  if (url.empty()) return usual;
+  const auto parts = web_url::parse(url);
+  if (parts && may_give_keys(*parts)) return url;
+  return error{errc::invalid_argument,
+               std::string(variable) +
+                   " names a host that keys are not taken from: use https, or an address of this "
+                   "machine"};
+}
+
 /// Keys of a role, by a form for STS, which `signer` signs unless it has no keys.
 ZARRPOINT_INLINE found_keys keys_of_role(const any_transport& by, query_list form,
                                          const aws_credentials& signer) {
   form.emplace_back("Version", "2011-06-15");
   const std::string action = form.front().second, region = aws_region({});
-  std::string url = environment_value("AWS_ENDPOINT_URL_STS");
-  if (url.empty())
-    url = "https://sts." + region +
-          (region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com");
+  ZARRPOINT_TRY(
+      url, key_service("AWS_ENDPOINT_URL_STS",
+                       "https://sts." + region +
+                           (region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com")));
   const std::string body_text = canonical_query(form);
   const bytes_view body[] = {std::as_bytes(std::span(body_text))};
   http_request request{.method = "POST",
@@ -234,12 +254,6 @@ ZARRPOINT_INLINE found_keys keys_of_web_identity(const any_transport& by) {
   const std::string role = environment_value("AWS_ROLE_ARN");
   if (file.empty() || role.empty()) return std::optional<aws_credentials>();
   return keys_of_web_token(by, file, role, environment_value("AWS_ROLE_SESSION_NAME"));
-}
-
-ZARRPOINT_INLINE bool may_give_keys(const web_url& from) {
-  return from.scheme == "https" || from.host == "localhost" || from.host.starts_with("127.") ||
-         from.host == "[::1]" || from.host.starts_with("169.254.170.") ||
-         from.host == "[fd00:ec2::23]";
 }
 
 ZARRPOINT_INLINE found_keys keys_of_container(const any_transport& by) {
@@ -335,9 +349,9 @@ ZARRPOINT_INLINE found_keys keys_of_sso(const any_transport& by, query_list prof
     return error{errc::unavailable, "the profile " + name +
                                         " is not signed in, or no longer: run " +
                                         "`aws sso login --profile " + name + '`'};
-  std::string url = environment_value("AWS_ENDPOINT_URL_SSO");
-  if (url.empty())
-    url = "https://portal.sso." + setting_of(profile, "sso_region") + ".amazonaws.com";
+  ZARRPOINT_TRY(url, key_service("AWS_ENDPOINT_URL_SSO", "https://portal.sso." +
+                                                             setting_of(profile, "sso_region") +
+                                                             ".amazonaws.com"));
   const http_request request{
       .url = url + "/federation/credentials?" +
              canonical_query({{"account_id", setting_of(profile, "sso_account_id")},
