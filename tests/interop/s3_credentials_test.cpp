@@ -233,6 +233,22 @@ TEST_CASE("s3: keys of a container, a web identity and a machine") {
   CHECK(zp::aws_login().keys(by).value().access_key == "AKIWEB");
 }
 
+TEST_CASE("s3: a machine that gave keys before is asked again") {
+  environment with;
+  const answers machine{[](const zp::http_request& request) {
+    CHECK(request.times.connect.count() == 300);
+    CHECK(request.times.total.count() >= 5000);
+    return text(200, R"({"AccessKeyId":"AKIOLD","SecretAccessKey":"s","Token":"t",
+                         "Expiration":"2020-01-01T00:00:00Z"})");
+  }};
+  const auto login = zp::aws_login();
+  CHECK(login.keys(machine).value().access_key == "AKIOLD");
+  const answers away{[](const zp::http_request&) { return text(503, ""); }};
+  CHECK(login.keys(away).failure().code == zp::errc::unavailable);
+  CHECK(away.asked->size() == 3);
+  CHECK(zp::aws_login().keys(none).failure().code == zp::errc::invalid_argument);
+}
+
 TEST_CASE("s3: a profile that signs in by SSO") {
   environment with;
   const test::temp_directory home;
@@ -266,6 +282,11 @@ TEST_CASE("s3: a profile that signs in by SSO") {
   CHECK(*by.asked ==
         std::vector<std::string>{"GET https://portal.sso.eu-north-1.amazonaws.com/"
                                  "federation/credentials?account_id=1&role_name=r%20r"});
+  with.set("AWS_ENDPOINT_URL_SSO", "http://sso");
+  CHECK(zp::aws_login::automatic("p").keys(by).failure().message.find("AWS_ENDPOINT_URL_SSO") !=
+        std::string::npos);
+  CHECK(by.asked->size() == 1);
+  with.set("AWS_ENDPOINT_URL_SSO", nullptr);
   const answers broken{
       [](const zp::http_request&) { return text(200, R"({"roleCredentials":"SEEN"})"); }};
   const auto no_keys = zp::aws_login::automatic("p").keys(broken);
@@ -282,11 +303,6 @@ TEST_CASE("s3: a profile that assumes a role") {
   with.set("AWS_ENDPOINT_URL_STS", "https://sts");
   std::ofstream(at + "/config")
       << "[profile base]\naws_access_key_id = AKIBASE\naws_secret_access_key = b\n"
-  with.set("AWS_ENDPOINT_URL_SSO", "http://sso");
-  CHECK(zp::aws_login::automatic("p").keys(by).failure().message.find("AWS_ENDPOINT_URL_SSO") !=
-        std::string::npos);
-  CHECK(by.asked->size() == 1);
-  with.set("AWS_ENDPOINT_URL_SSO", nullptr);
          "[profile one]\nrole_arn = arn:one\nsource_profile = base\nexternal_id = e\n"
          "[profile two]\nrole_arn = arn:two\nsource_profile = one\nrole_session_name = me\n"
          "[profile env]\nrole_arn = arn:env\ncredential_source = Environment\n"

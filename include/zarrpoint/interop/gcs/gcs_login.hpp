@@ -43,8 +43,8 @@ class gcs_login {
   /// As Google's own tools look for them, and the first that is there. They are
   /// `GOOGLE_OAUTH_ACCESS_TOKEN` or `CLOUDSDK_AUTH_ACCESS_TOKEN`, the file that
   /// `GOOGLE_APPLICATION_CREDENTIALS` names, that of `gcloud auth application-default login`, the
-  /// machine's (one try of 300 ms). None where `STORAGE_EMULATOR_HOST` is set and no file is named.
-  /// `sign` is for files of service accounts.
+  /// machine's (connected within 300 ms). None where `STORAGE_EMULATOR_HOST` is set and no file is
+  /// named. `sign` is for files of service accounts.
   gcs_login() : gcs_login(automatic()) {}
   static gcs_login automatic(rs256_signer sign = {});
 

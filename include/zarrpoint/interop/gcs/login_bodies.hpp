@@ -126,11 +126,10 @@ ZARRPOINT_INLINE result<gcs_credentials> token_of_file(const any_transport& by,
 ZARRPOINT_INLINE result<std::optional<gcs_credentials>> token_of_machine(const any_transport& by) {
   std::string host = environment_value("GCE_METADATA_HOST");
   if (host.empty()) host = "169.254.169.254";
-  constexpr std::chrono::milliseconds moment(300);
   const auto answer = by.send(
       {.url = "http://" + host + "/computeMetadata/v1/instance/service-accounts/default/token",
        .headers = {{"Metadata-Flavor", "Google"}},
-       .times = {.connect = moment, .stall = moment, .total = moment},
+       .times = times_of_machine,
        .is_direct = true});
   // Other clouds have something else there.
   if (!answer || answer->header("Metadata-Flavor") != "Google")
@@ -143,8 +142,10 @@ ZARRPOINT_INLINE result<std::optional<gcs_credentials>> token_of_machine(const a
   return std::optional(std::move(out));
 }
 
+/// `is_machine`: see `of_machine`.
 ZARRPOINT_INLINE result<gcs_credentials> find_google_token(const any_transport& by,
-                                                           const rs256_signer& sign) {
+                                                           const rs256_signer& sign,
+                                                           bool& is_machine) {
   for (const char* name : {"GOOGLE_OAUTH_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"}) {
     if (std::string given = environment_value(name); !given.empty())
       return gcs_credentials{.token = std::move(given)};
@@ -156,7 +157,7 @@ ZARRPOINT_INLINE result<gcs_credentials> find_google_token(const any_transport& 
   if (folder.empty()) folder = environment_value("HOME") + "/.config/gcloud";
   const std::string usual = folder + "/application_default_credentials.json";
   if (small_text(usual)) return token_of_file(by, usual, sign);
-  ZARRPOINT_TRY(found, token_of_machine(by));
+  ZARRPOINT_TRY(found, of_machine(by, is_machine, &token_of_machine));
   if (found) return *std::move(found);
   return error{errc::invalid_argument,
                "no credentials of Google were found in the environment, the file of `gcloud auth "
@@ -173,8 +174,8 @@ ZARRPOINT_INLINE gcs_login gcs_login::from(source by) {
 ZARRPOINT_INLINE gcs_login gcs_login::anonymous() { return gcs_login(nullptr); }
 
 ZARRPOINT_INLINE gcs_login gcs_login::automatic(rs256_signer sign) {
-  return from([sign = std::move(sign)](const any_transport& by) {
-    return detail::find_google_token(by, sign);
+  return from([sign = std::move(sign), is_machine = false](const any_transport& by) mutable {
+    return detail::find_google_token(by, sign, is_machine);
   });
 }
 

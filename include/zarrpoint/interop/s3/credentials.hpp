@@ -27,7 +27,8 @@ class aws_login {
   using source = std::function<result<aws_credentials>(const any_transport& by)>;
 
   /// As AWS' own tools look for keys, and the first that is there. They are the environment, a web
-  /// identity, a container's, a profile of `~/.aws`, the machine's (IMDSv2; one try of 300 ms).
+  /// identity, a container's, a profile of `~/.aws`, the machine's (IMDSv2, connected within 300
+  /// ms).
   aws_login() : aws_login(automatic()) {}
   static aws_login automatic(std::string profile = {});
 
@@ -83,6 +84,27 @@ result<std::string> body_of(const any_transport& by, const http_request& request
                             std::string_view what);
 /// Whether keys may be asked for there, or sent: over TLS, or on this machine and its links.
 bool may_give_keys(const web_url& from);
+
+/// How long the service of this machine is waited for: it is there within a moment, or there is
+/// none. What it gives may take longer.
+inline constexpr http_times times_of_machine{.connect = std::chrono::milliseconds(300),
+                                             .stall = std::chrono::milliseconds(5000),
+                                             .total = std::chrono::milliseconds(5000)};
+
+/// What `look` finds on this machine. Where `is_machine` says that it gave something before, it is
+/// asked up to three times; `is_machine` says so afterwards. Errors: `unavailable`.
+template <class Keys>
+result<std::optional<Keys>> of_machine(const any_transport& by, bool& is_machine,
+                                       result<std::optional<Keys>> (*look)(const any_transport&)) {
+  for (int turn = 1;; ++turn) {
+    auto found = look(by);
+    if (found && *found) is_machine = true;
+    if (!is_machine || (found && *found)) return found;
+    if (turn < 3) continue;
+    return error{errc::unavailable,
+                 "this machine gave credentials before, and gives none now; try again later"};
+  }
+}
 
 /// A time as `2026-11-28T12:00:00Z`, in seconds since 1970; the fraction is left out.
 std::optional<std::int64_t> parse_iso_time(std::string_view text);

@@ -286,13 +286,11 @@ ZARRPOINT_INLINE found_keys keys_of_machine(const any_transport& by) {
   std::string base = environment_value("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   if (base.empty()) base = "http://169.254.169.254";
   while (base.ends_with('/')) base.pop_back();
-  constexpr std::chrono::milliseconds moment(300);
-  const http_times times{.connect = moment, .stall = moment, .total = moment};
   auto token = body_of(by,
                        {.method = "PUT",
                         .url = base + "/latest/api/token",
                         .headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}},
-                        .times = times,
+                        .times = times_of_machine,
                         .is_direct = true},
                        "IMDS");
   if (!token) return std::optional<aws_credentials>();
@@ -300,7 +298,7 @@ ZARRPOINT_INLINE found_keys keys_of_machine(const any_transport& by) {
     return body_of(by,
                    {.url = base + "/latest/meta-data/iam/security-credentials/" + path,
                     .headers = {{"x-aws-ec2-metadata-token", *token}},
-                    .times = {.connect = moment},
+                    .times = times_of_machine,
                     .is_direct = true},
                    "IMDS");
   };
@@ -441,8 +439,10 @@ ZARRPOINT_INLINE found_keys keys_of_profile(const any_transport& by, std::string
   return std::optional<aws_credentials>();
 }
 
+/// `is_machine`: see `of_machine`.
 ZARRPOINT_INLINE result<aws_credentials> find_aws_keys(const any_transport& by,
-                                                       const std::string& profile) {
+                                                       const std::string& profile,
+                                                       bool& is_machine) {
   // A profile that the caller names is asked first: as with AWS' tools.
   if (!profile.empty()) {
     ZARRPOINT_TRY(found, keys_of_profile(by, profile));
@@ -451,12 +451,13 @@ ZARRPOINT_INLINE result<aws_credentials> find_aws_keys(const any_transport& by,
   using look = found_keys (*)(const any_transport&);
   constexpr look places[] = {[](const any_transport&) { return keys_of_environment(); },
                              &keys_of_web_identity, &keys_of_container,
-                             [](const any_transport& of) { return keys_of_profile(of, {}); },
-                             &keys_of_machine};
+                             [](const any_transport& of) { return keys_of_profile(of, {}); }};
   for (const look one : places) {
     ZARRPOINT_TRY(found, one(by));
     if (found) return *std::move(found);
   }
+  ZARRPOINT_TRY(found, of_machine(by, is_machine, &keys_of_machine));
+  if (found) return *std::move(found);
   return error{errc::invalid_argument,
                "no AWS credentials were found in the environment, a web identity, a container, "
                "~/.aws and the machine; give them, or say aws_login::anonymous() for public data"};
@@ -485,8 +486,8 @@ ZARRPOINT_INLINE aws_login aws_login::environment() {
 }
 
 ZARRPOINT_INLINE aws_login aws_login::automatic(std::string profile) {
-  return from([profile = std::move(profile)](const any_transport& by) {
-    return detail::find_aws_keys(by, profile);
+  return from([profile = std::move(profile), is_machine = false](const any_transport& by) mutable {
+    return detail::find_aws_keys(by, profile, is_machine);
   });
 }
 
