@@ -5,6 +5,7 @@
 // writers do.
 
 #include <zarrpoint/distributed.hpp>
+#include <zarrpoint/formats.hpp>
 #include <zarrpoint/gcs.hpp>
 #include <zarrpoint/s3.hpp>
 #include <zarrpoint/verify.hpp>
@@ -16,7 +17,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -50,6 +54,13 @@ zp::result<std::optional<float>> seen(const fake_s3& of) {
   if (w != values(step)) return zp::error{zp::errc::corrupt, "two checkpoints are mixed"};
   return std::optional(step);
 }
+
+/// A server by its URL.
+struct url_access {
+  static inline fake_s3 server;
+  static zp::any_transport transport() { return server; }
+  static zp::s3_options s3() { return fake_s3_options(server); }
+};
 
 bool has_prefix(const fake_s3& of, std::string_view prefix) {
   const auto keys = of.keys();
@@ -435,6 +446,29 @@ TEST_CASE_TEMPLATE("buckets: what makes it a checkpoint is erased before the res
   CHECK(at("DELETE model.zarr/zarr.json") < at("GET ?"));
   CHECK(at("GET ?") != of->log.end());
   CHECK_FALSE(open_fake_place(of).erase_all(zp::store_key::root()).value());
+}
+
+TEST_CASE("s3: a save by a URL waits for several puts at once, whatever threads there are") {
+  const fake_s3& of = url_access::server;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int now = 0, most = 0;
+  bool waits = true;
+  of->before = [&](const std::string& what) {
+    if (!what.starts_with("PUT ") || what.find("/c") == what.npos) return;
+    std::unique_lock lock(mutex);
+    most = std::max(most, ++now);
+    changed.notify_all();
+    waits = waits && changed.wait_for(lock, std::chrono::seconds(20), [&] { return most > 1; });
+    --now;
+  };
+  const std::vector<float> w(200'000, 1);
+  const zp::thread_pool one(1);
+  zp::save("s3://bucket/model.zarr", {{"a", w}, {"b", w}, {"c", w}, {"d", w}}, {},
+           {.executor = one.executor(), .stores = zp::formats<zp::s3_scheme_by<url_access>>()})
+      .value();
+  of->before = {};
+  CHECK(most > 1);
 }
 
 // Two writers and a reader, over every interleaving of their steps, with each answer of the last
