@@ -16,6 +16,8 @@
 
 #include <doctest/doctest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -434,6 +436,37 @@ TEST_CASE("manager: latest passes over what is damaged or half copied, and says 
   for (const std::string& name : names_in(run)) aside += name.starts_with("damaged_step_");
   CHECK(aside == 2);  // 3 and 6; of the others the mark tells that a manager wrote them
   CHECK(joined(manager.warnings()).find("is not whole") != std::string::npos);
+}
+
+TEST_CASE("manager: files of a removed step that stay are told by an error, and it is gone") {
+  const test::temp_directory folder;
+  const std::string run = folder / "run";
+  fs::permissions(folder.path(), fs::perms(0777));
+  const auto as_nobody = [&](auto&& work) {
+    return test::in_child([&] {
+      if (::setuid(65534) != 0) return std::string("skipped");
+      manager_options options{.background = false};
+      options.how.executor = inline_executor();
+      auto manager = open_at(run, options);
+      return work(manager);
+    });
+  };
+  const std::string begun = as_nobody([](checkpoint_manager& manager) {
+    for (const std::int64_t step : {1, 2}) save_step(manager, step).value();
+    return std::string();
+  });
+  // A directory of somebody else.
+  if (!begun.empty() || ::chown((run + "/step_00000001/w").c_str(), 0, 0) != 0) {
+    MESSAGE("skipped: only root can make a directory that another may not remove");
+    return;
+  }
+  const std::string said = as_nobody([](checkpoint_manager& manager) {
+    const auto removed = manager.remove(1);
+    if (removed || manager.steps() != list{2}) return std::string("it was removed, or is there");
+    return to_string(removed.failure());
+  });
+  for (const char* what : {"io: ", "step_00000001, whose name is .step_"})
+    CHECK_MESSAGE(said.find(what) != std::string::npos, said);
 }
 
 TEST_CASE("manager: a policy and a clock of one's own may ask the manager") {

@@ -962,7 +962,12 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
     ZARRPOINT_CHECK(erase_keys(of.name));
     erased = root.erase(begun);
   }
-  if (!erased) return std::move(erased).failure();
+  if (!erased) {
+    const auto left = root.list(step_key);
+    const std::lock_guard hold(mutex);
+    if (left && left->empty()) forget(of.step);  // its name is gone, and some of its files are not
+    return std::move(erased).failure();
+  }
   ZARRPOINT_TRY(pin_key, note("keep_" + std::to_string(of.step)));
   ZARRPOINT_TRY(pin, root.open(pin_key));
   if (pin != nullptr) ZARRPOINT_CHECK(root.erase(pin_key));

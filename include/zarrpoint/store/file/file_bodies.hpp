@@ -859,11 +859,13 @@ ZARRPOINT_INLINE result<bool> file_store::erase_all(const store_key& prefix) con
       name, detail::has_true_locks(parent.get()) ? kind::locked : kind::unlocked);
   if (::renameat(parent.get(), name.c_str(), parent.get(), aside.c_str()) != 0)
     return detail::system_error("erase", describe(prefix), errno);
-  const int code = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
-  detail::remove_tree(parent.get(), aside.c_str());
-  if (code == 0) return true;
-  error failure = detail::system_error("sync the directory of", describe(prefix), code);
-  failure.code = errc::outcome_unknown;
+  const int unsynced = root_->options().sync ? detail::sync_directory(parent.get()) : 0;
+  const int left = detail::remove_tree(parent.get(), aside.c_str());
+  if (unsynced == 0 && left == 0) return true;
+  error failure =
+      detail::system_error("erase", describe(prefix) + ", whose name is " + aside + " now,",
+                           unsynced != 0 ? unsynced : left);
+  if (unsynced != 0) failure.code = errc::outcome_unknown;
   return failure;
 }
 
