@@ -68,7 +68,8 @@ inline mutable_host_view dense_view(std::byte* data, const tensor_spec& spec) {
           {},   {}};
 }
 /// The same of elements of C++: `dense_view(weights.data(), {1000, 64})`.
-template <element T>
+template <class T>
+  requires(!std::is_same_v<T, std::byte> && element<T>)
 host_view dense_view(const T* data, const dims& shape) {
   return dense_view(reinterpret_cast<const std::byte*>(data), tensor_spec{dtype_of<T>, shape});
 }
