@@ -55,6 +55,7 @@ packages_in() (
 python_packages() { packages_in "$venv" tests/interop/requirements.txt; }
 
 format() {
+  need_packages clang-format-14 || return 1
   # Compared, since --dry-run of clang-format 14 objects to the end of each inline namespace, which
   # it would replace by the same text.
   find include tests examples bench tools test_package -name golden -prune -o \
