@@ -439,7 +439,7 @@ TEST_CASE("orbax group save: a large box is several chunks of Zarr v2, and one s
   CHECK(chunk_of({dtype_kind::float32, {3 * 8011, 4096}}, {2 * 8011, 0}, 2) ==
         dims{2 * 8011, 4096});
   // What nothing cuts may have any length, the last chunk is cut off.
-  CHECK(chunk_of({dtype_kind::float32, {50021, 4096}}, {0, 2048}, 2) == dims{8192, 2048});
+  CHECK(chunk_of({dtype_kind::float32, {50021, 4096}}, {0, 2048}, 2) == dims{7146, 2048});
   // Rows that are large themselves are objects by themselves.
   CHECK(chunk_of({dtype_kind::float32, {22, 1 << 21}}, {11, 0}, 2) == dims{1, 1 << 21});
 }
