@@ -184,9 +184,9 @@ void no_strides() {
   const blocks source(values.data(), blocks::mapping_type(plane(4, 2)));
   expect(source.mapping()(1, 0) == 1, "the layout of the test");
   zp::memory_store store;
-  refused(zp::save(store, {{"w", source}}), zp::errc::invalid_argument, "not strided");
+  refused(zp::save(store, {{"w", source}}), zp::errc::invalid_argument, "without strides");
   const auto from = saved({"w", md::mdspan<float, plane>(values.data(), 4, 2)});
-  refused(from.load_into("w", source), zp::errc::invalid_argument, "not strided");
+  refused(from.load_into("w", source), zp::errc::invalid_argument, "without strides");
 }
 
 #if defined(MDSPAN_SUBMDSPAN)

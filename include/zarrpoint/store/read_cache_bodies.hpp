@@ -68,7 +68,8 @@ class block_folder {
       ::unlinkat(at_.get(), temporary.c_str(), 0);
       return false;
     }
-    if ((written_ += head.size() + bytes.size()) > limit_ / 64) trim();
+    written_ += head.size() + bytes.size();
+    if (written_ > limit_ / 64) trim();
     return true;
   }
 

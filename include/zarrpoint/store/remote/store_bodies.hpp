@@ -543,7 +543,8 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
   }
   for (const std::string_view name : {"zarr.json", ".zgroup", ".zarray"}) {
     ZARRPOINT_TRY(key, store_key::parse(name));
-    ZARRPOINT_TRY(document, name == "zarr.json" ? std::move(first) : store.open(key));
+    if (name != "zarr.json") first = store.open(key);
+    ZARRPOINT_TRY(document, std::exchange(first, std::unique_ptr<blob>()));
     if (document != nullptr) {
       store.hand_on(key, std::move(document));
       return stored_place{std::move(store), store_key::root()};
