@@ -36,7 +36,8 @@ SOURCES = ROOT / "tools/cli"
 CODECS = ROOT / "include/zarrpoint/codec/base/known_codecs.hpp"
 BEGIN, END = "<!-- tests/cli/unsupported.py begins -->\n", "<!-- tests/cli/unsupported.py ends -->"
 LITERAL = r'"((?:[^"\\]|\\.)*)"'
-INTERNAL = ("an array in a file",)  # of a class that is only read; no command comes there
+# Of a class that is only read, where no command comes; and what is said of places on servers alone.
+INTERNAL = ("an array in a file", ": it cannot be listed there")
 
 
 def safetensors_of(tensors):
