@@ -249,7 +249,7 @@ TEST_CASE("gcs: tokens are looked for as Google's tools do") {
   CHECK(*machine.asked ==
         std::vector<std::string>{"GET http://metadata.test/computeMetadata/v1/instance/"
                                  "service-accounts/default/token"});
-  // One that gave a token before is asked again, and is away for now.
+  // One that gave a token before is asked again, and is `unavailable` then.
   const auto login = zp::gcs_login();
   const answers ended{[](const zp::http_request&) {
     return text(200, R"({"access_token":"old","expires_in":0})", {{"Metadata-Flavor", "Google"}});
