@@ -89,10 +89,11 @@ TEST_CASE("trace_file: a save and a load, as JSON whose begins and ends match") 
 }
 
 TEST_CASE("trace_file: names are escaped, whatever is in them") {
+  using namespace std::string_literals;
   const test::temp_directory folder;
   const std::string path = folder / "trace.json";
-  const std::string hostile("\"},{\"ph\":\"E\\\n\r\t\0\x01\x7f</script>\xff\xc3(\xf0\x9f\x98\x80",
-                            40);
+  const std::string hostile =
+      "\"},{\"ph\":\"E\\\n\r\t\0\x01\x7f</script>\xff\xc3(\xf0\x9f\x98\x80"s;
   const std::string large(1'000'000, '"');
   {
     const auto trace = trace_file::create(path).value();
