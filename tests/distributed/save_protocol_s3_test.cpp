@@ -92,7 +92,10 @@ std::vector<std::string> save_by_two(const layout& in, int step) {
 
 }  // namespace
 
-TEST_CASE("save protocol in S3: a rank dies before each exchange, and around each request") {
+// ThreadSanitizer lets a child of fork start no thread where its parent has some, as ours has by
+// then; the ranks that wait for a server do. The cases below have ranks that are threads.
+TEST_CASE("save protocol in S3: a rank dies before each exchange, and around each request" *
+          doctest::skip(zarrpoint_test::is_about_threads)) {
   constexpr int ranks = 3;
   for (const layout& in : layouts()) {
     CAPTURE(in.name);
