@@ -19,7 +19,7 @@ jobs=${JOBS:-$(nproc)}
 # Inputs of a fixed run.
 declare -A runs_of=([metadata]=7500 [hierarchy]=12500 [shard]=1250 [codecs]=28750
   [safetensors]=20000 [checkpoint]=1000 [zip]=7500 [pickle]=8750 [ocdbt]=5500 [dcp]=625
-  [gguf]=18750 [s3]=40000 [http]=40000 [delta]=1500 [manager]=1500)
+  [gguf]=18750 [s3]=40000 [http]=40000 [delta]=1500 [manager]=250)
 
 # The fixed form has the library as the step asan compiles it, with the marks that libFuzzer follows.
 export LLVM_PROFILE_FILE=/dev/null
