@@ -91,6 +91,21 @@ inline void copy_to_host(pinned_blocks& to, const std::byte* from, std::size_t b
   zp::detail::wait_for_stream(to.space()).value();
 }
 
+/// Ends the program where the device has other bytes than the host: the rows would mean nothing.
+inline void require_same(pinned_blocks& by, const std::byte* there, const std::byte* here,
+                         std::pair<std::size_t, const char*> bytes_and_what) {
+  const auto [bytes, what] = bytes_and_what;
+  const std::size_t turn = pinned_blocks::block_bytes * by.count();
+  for (std::size_t first = 0; first < bytes; first += turn) {
+    const std::size_t part = std::min(turn, bytes - first);
+    copy_to_host(by, there + first, part);
+    in_pieces(part, by.count(), [&](unsigned, std::size_t at, std::size_t size) {
+      const std::byte* const seen = by[at / pinned_blocks::block_bytes];
+      require(std::memcmp(seen, here + first + at, size) == 0, what);
+    });
+  }
+}
+
 /// The floor of the file system: as many bytes of a file into pinned memory, by all threads.
 inline void read_file(pinned_blocks& to, const std::string& path, std::size_t bytes) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -133,7 +148,8 @@ inline void forget_file(const std::string& path) {
   ::close(fd);
 }
 
-/// One row: ours against one floor or several, of which the slowest counts.
+/// One row: ours against one floor or several. The first of them counts, and what the others say
+/// stands below; or the slowest counts.
 struct contest {
   std::string name;
   std::size_t bytes;
@@ -143,59 +159,72 @@ struct contest {
   std::function<void()> before{};  ///< untimed, before each
   std::function<void()> after{};   ///< untimed, after ours
   std::size_t items = 0;           ///< the cost of each beyond the floor is told
+  bool first_counts = false;
 };
 
 inline void print_head() {
   std::printf(
-      "| what | zarrpoint | slowest floor | ratio | range | target |\n"
+      "| what | zarrpoint | floor | ratio | range | target |\n"
       "|---|---|---|---|---|---|\n");
 }
 
 /// Runs the rounds and prints the row: medians of the rates, and of the ratio floor / ours in time.
 inline void run(const contest& what, int rounds) {
+  const std::size_t count = what.floors.size();
   std::vector<double> ours;
-  std::vector<double> ratios;
-  std::vector<double> beyond;
-  std::vector<std::vector<double>> floors(what.floors.size());
+  std::vector<std::vector<double>> floors(count);
   const auto timed = [&](const std::function<void()>& work) {
     if (what.before) what.before();
     return seconds_of(work);
   };
-  const auto run_ours = [&] {
+  const auto run_ours = [&](bool counts) {
     const double seconds = timed(what.ours);
     if (what.after) what.after();
-    return seconds;
+    if (counts) ours.push_back(seconds);
   };
   for (int round = -1; round < rounds; ++round) {  // the first warms up
-    double own = 0;
-    double slowest = 0;
-    if (round % 2 == 0) own = run_ours();
-    for (std::size_t i = 0; i < floors.size(); ++i) {
+    if (round % 2 == 0) run_ours(round >= 0);
+    for (std::size_t i = 0; i < count; ++i) {
       const double seconds = timed(what.floors[i].second);
-      slowest = std::max(slowest, seconds);
       if (round >= 0) floors[i].push_back(seconds);
     }
-    if (round % 2 != 0) own = run_ours();
-    if (round < 0) continue;
-    ours.push_back(own);
-    ratios.push_back(slowest / own);
-    if (what.items != 0) beyond.push_back((own - slowest) / static_cast<double>(what.items));
+    if (round % 2 != 0) run_ours(round >= 0);
   }
-  std::size_t slow = 0;
-  for (std::size_t i = 1; i < floors.size(); ++i) {
-    if (median(floors[i]) > median(floors[slow])) slow = i;
+  const auto rate = [&](const std::vector<double>& seconds) {
+    return static_cast<double>(what.bytes) / median(seconds) / 1e9;
+  };
+  std::size_t counts = 0;
+  for (std::size_t i = 1; i < count && !what.first_counts; ++i) {
+    if (median(floors[i]) > median(floors[counts])) counts = i;
   }
-  const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
-  const auto rate = [&](double seconds) { return static_cast<double>(what.bytes) / seconds / 1e9; };
-  std::string extra;
+  const auto print = [&](std::size_t floor, const std::string& name, const std::string& own,
+                         const std::string& target) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(floors[floor][i] / ours[i]);
+    const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());
+    std::printf("| %s | %s | %.2f GB/s (%s) | %.2f | %.2f-%.2f | %s |\n", name.c_str(), own.c_str(),
+                rate(floors[floor]), what.floors[floor].first.c_str(), median(ratios), *low, *high,
+                target.c_str());
+  };
+  char own[96];
+  int size = std::snprintf(own, sizeof own, "%.2f GB/s", rate(ours));
   if (what.items != 0) {
-    char text[64];
-    std::snprintf(text, sizeof text, "; %.2f us each beyond the floor", median(beyond) * 1e6);
-    extra = text;
+    std::vector<double> beyond;
+    for (std::size_t i = 0; i < ours.size(); ++i)
+      beyond.push_back((ours[i] - floors[counts][i]) / static_cast<double>(what.items));
+    std::snprintf(own + size, sizeof own - static_cast<std::size_t>(size),
+                  "; %.2f us each beyond the floor", median(beyond) * 1e6);
   }
-  std::printf("| %s | %.2f GB/s%s | %.2f GB/s (%s) | %.2f | %.2f-%.2f | %s |\n", what.name.c_str(),
-              rate(median(ours)), extra.c_str(), rate(median(floors[slow])),
-              what.floors[slow].first.c_str(), median(ratios), *low, *high, what.target.c_str());
+  print(counts, what.name, own, what.target);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i != counts) print(i, "(beside another floor)", "", "");
+  }
+  std::fflush(stdout);
+}
+
+/// A row that says why there are no figures in it.
+inline void print_note(const std::string& text) {
+  std::printf("| %s | | | | | |\n", text.c_str());
   std::fflush(stdout);
 }
 

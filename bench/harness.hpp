@@ -109,18 +109,24 @@ inline void compare(const measured& what, int rounds) {
   std::fflush(stdout);
 }
 
-/// bfloat16 weights: Gaussians with a scale per row, so that the exponents have the entropy that
+/// One row of weights: Gaussians with a scale per row, so that the exponents have the entropy that
 /// trained weights have (2.8 bits) and the mantissas are noise.
+inline void weights_of_row(std::size_t row, std::size_t columns, float* out) {
+  std::mt19937_64 random(row);
+  std::uniform_real_distribution<float> scales(0.01F, 0.06F);
+  std::normal_distribution<float> normal(0.0F, scales(random));
+  for (std::size_t i = 0; i < columns; ++i) out[i] = normal(random);
+}
+
+/// The same of many rows, as bfloat16.
 inline std::vector<std::uint16_t> weights(std::size_t rows, std::size_t columns) {
   std::vector<std::uint16_t> out(rows * columns);
   run_threads(rows, [&](unsigned, std::size_t row) {
-    std::mt19937_64 random(row);
-    std::uniform_real_distribution<float> scales(0.01F, 0.06F);
-    std::normal_distribution<float> normal(0.0F, scales(random));
+    std::vector<float> values(columns);
+    weights_of_row(row, columns, values.data());
     for (std::size_t i = 0; i < columns; ++i) {
-      const float value = normal(random);
       std::uint32_t bits = 0;
-      __builtin_memcpy(&bits, &value, sizeof bits);
+      __builtin_memcpy(&bits, &values[i], sizeof bits);
       out[row * columns + i] =
           static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
     }

@@ -346,6 +346,116 @@ TEST_CASE("save and load: byte order, transposed views, many small tensors toget
   }
 }
 
+namespace {
+
+/// Elements as weights have them, with runs, few values, or none that a code is good for.
+std::vector<std::byte> elements_of(random_source& random, zp::dtype type, std::size_t count) {
+  std::vector<std::byte> out = random_bytes(random, count * type.size());
+  const std::size_t kind = pick(random, 6);
+  if (kind == 0) return out;
+  const std::size_t few = std::size_t{1} << (1 + pick(random, 7));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    // Bytes of high places have few values, those that are rare the rarer.
+    const bool is_high = i % type.size() + 1 == type.size();
+    const std::size_t scale = kind == 1 ? 1 : pick(random, few) + 1;
+    if (is_high || kind == 2) out[i] = static_cast<std::byte>(pick(random, scale));
+    if (kind == 3 && i > 100'000) out[i] = std::byte{7};
+  }
+  return out;
+}
+
+zp::leaf_rule rule_of(random_source& random, std::size_t count) {
+  zp::leaf_rule out;
+  const int level = static_cast<int>(pick(random, 10));
+  out.codecs = pick(random, 4) != 0 ? zp::blosc_codecs(pick(random, 2) == 0 ? 1 : level)
+                                    : zp::zstd_codecs(1);
+  if (count > 20 && pick(random, 2) == 0) {
+    const std::size_t chunk = 1 + pick(random, count);
+    out.chunk_shape = zp::dims{static_cast<zp::index_t>(std::max(chunk, count / 20))};
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("compressed: loads to the device bring what was saved") {
+  random_source random(8);
+  constexpr zp::dtype_kind kinds[] = {zp::dtype_kind::bfloat16,      zp::dtype_kind::float16,
+                                      zp::dtype_kind::float8_e4m3fn, zp::dtype_kind::float32,
+                                      zp::dtype_kind::float64,       zp::dtype_kind::int32,
+                                      zp::dtype_kind::complex64};
+  for (int n = 0; n < 120; ++n) {
+    CAPTURE(n);
+    const std::size_t leaf_count = n % 20 == 0 ? 40 : 1 + pick(random, 3);
+    std::vector<std::vector<std::byte>> values;
+    std::vector<gpu::tensor_any> targets;
+    std::vector<zp::leaf> leaves;
+    zp::save_options how;
+    for (std::size_t i = 0; i < leaf_count; ++i) {
+      const zp::dtype type(kinds[pick(random, std::size(kinds))]);
+      const std::size_t count = 1 + pick(random, n % 8 == 1 ? 2'000'000 : 70'000);
+      values.push_back(elements_of(random, type, count));
+      const zp::tensor_spec spec{type, {static_cast<zp::index_t>(count)}};
+      targets.push_back(gpu::tensor_any::make(spec, space()).value());
+      space().fill(targets.back().data(), std::byte{0xa5}, targets.back().bytes()).value();
+      leaves.emplace_back("t" + std::to_string(i), zp::dense_view(values.back().data(), spec));
+      how.rules.push_back(rule_of(random, count));
+      how.rules.back().glob = "t" + std::to_string(i);
+    }
+    const zp::memory_store store;
+    zp::save(store, leaves, how).value();
+    std::vector<zp::load_target> wanted;
+    for (std::size_t i = 0; i < leaf_count; ++i)
+      wanted.emplace_back("t" + std::to_string(i), targets[i]);
+    zp::load_into_all(zp::open(store).value(), wanted).value();
+    for (std::size_t i = 0; i < leaf_count; ++i) {
+      CAPTURE(i);
+      std::vector<std::byte> seen(values[i].size());
+      targets[i].download(seen).value();
+      REQUIRE(seen == values[i]);
+    }
+  }
+}
+
+TEST_CASE(
+    "compressed: damaged bytes without a checksum are to the device what they are to a host") {
+  random_source random(9);
+  for (int n = 0; n < 300; ++n) {
+    CAPTURE(n);
+    const std::size_t count = 1 + pick(random, 300'000);
+    const zp::dtype type(zp::dtype_kind::bfloat16);
+    const std::vector<std::byte> values = elements_of(random, type, count);
+    const zp::tensor_spec spec{type, {static_cast<zp::index_t>(count)}};
+    std::vector<zp::codec_spec> codecs = zp::blosc_codecs();
+    codecs.pop_back();
+    zp::leaf_rule rule;
+    rule.codecs = codecs;
+    zp::save_options how;
+    how.rules = {rule};
+    const zp::memory_store store;
+    zp::save(store, {{"w", zp::dense_view(values.data(), spec)}}, how).value();
+    const zp::store_key key = zp::store_key::parse("w/c.0").value();
+    const auto blob = store.open(key).value();
+    std::vector<std::byte> stored(blob->size());
+    blob->read(0, stored).value();
+    for (std::size_t flips = 1 + pick(random, 3); flips != 0; --flips) {
+      const std::size_t near =
+          pick(random, 2) == 0 ? std::min<std::size_t>(stored.size(), 400) : stored.size();
+      stored[pick(random, near)] ^= static_cast<std::byte>(1U << pick(random, 8));
+    }
+    store.put(key, stored).value();
+    const zp::checkpoint opened = zp::open(store).value();
+    gpu::tensor_any target = gpu::tensor_any::make(spec, space()).value();
+    const auto there = opened.load_into("w", target, {.verify = false});
+    const auto here = opened.load<zp::tensor>("w", {}, {.verify = false});
+    CHECK(there.has_value() == here.has_value());
+    if (!there || !here) continue;
+    std::vector<std::byte> seen(values.size());
+    target.download(seen).value();
+    CHECK(std::memcmp(seen.data(), here->view().data, seen.size()) == 0);
+  }
+}
+
 TEST_CASE("errors: what the runtime says of a bad request") {
   const auto huge = space().allocate(std::size_t{1} << 60);
   REQUIRE(!huge);
