@@ -328,6 +328,16 @@ const zarrpoint::cuda::kernel_table* fake_kernels() {
       [](cudaStream_t stream, std::byte* to, const std::byte* from, std::size_t bytes) {
         return on(stream, [&](const fake_space& space) { return space.crc32c(to, from, bytes); });
       },
+      [](cudaStream_t stream, const zp::device_literals* table, std::size_t count,
+         std::byte* failed) {
+        return on(stream, [&](const fake_space& space) {
+          return space.decode_literals(table, count, failed);
+        });
+      },
+      [](cudaStream_t stream, const zp::device_planes* table, std::size_t count, std::size_t most) {
+        return on(stream,
+                  [&](const fake_space& space) { return space.join_planes(table, count, most); });
+      },
   };
   return &table;
 }

@@ -113,6 +113,20 @@ struct fake_space {
       return zp::result<void>{};
     });
   }
+  zp::result<void> decode_literals(const zp::device_literals* table, std::size_t count,
+                                   std::byte* failed) const {
+    const auto* first = reinterpret_cast<const std::byte*>(table);
+    const std::size_t bytes = count * sizeof(zp::device_literals);
+    return owner->launch(stream, &kernel_counts::decode_literals, {{first, bytes}, {failed, 4}},
+                         [=, d = owner] { return d->run_decode_literals(first, count, failed); });
+  }
+  zp::result<void> join_planes(const zp::device_planes* table, std::size_t count,
+                               std::size_t most) const {
+    const auto* first = reinterpret_cast<const std::byte*>(table);
+    const std::size_t bytes = count * sizeof(zp::device_planes);
+    return owner->launch(stream, &kernel_counts::join_planes, {{first, bytes}},
+                         [=, d = owner] { return d->run_join_planes(first, count, most); });
+  }
 
  private:
   static fake_device::range reach_of(const std::byte* data, const zp::dims& shape,

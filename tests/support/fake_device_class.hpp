@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -193,6 +194,43 @@ class fake_device {
           !memory_.is_allocated({from, one.bytes}, false))
         return failure("a segment outside of every allocation");
       if (one.bytes != 0) std::memmove(own(to), own(from), one.bytes);
+    }
+    return {};
+  }
+  /// The same of literals; `failed` is set where a stream is none.
+  zp::result<void> run_decode_literals(const std::byte* table, std::size_t count,
+                                       std::byte* failed) {
+    for (std::size_t i = 0; i < count; ++i) {
+      zp::device_literals one;
+      std::memcpy(&one, own(table) + i * sizeof one, sizeof one);
+      auto* const to = reinterpret_cast<std::byte*>(one.to);
+      const auto* const from = reinterpret_cast<const std::byte*>(one.from);
+      std::size_t bytes = one.kind == zp::device_literals::stored ? one.bytes : 1;
+      if (one.kind > zp::device_literals::repeated)
+        bytes = std::accumulate(one.sizes.begin(), one.sizes.end(), std::size_t{0});
+      if (!memory_.is_allocated({to, one.bytes}, false) ||
+          !memory_.is_allocated({from, bytes}, false))
+        return failure("literals outside of every allocation");
+      if (!run_literals(one, own(to), own(from))) *own(failed) = std::byte{1};
+    }
+    return {};
+  }
+  /// The same of planes.
+  zp::result<void> run_join_planes(const std::byte* table, std::size_t count, std::size_t most) {
+    for (std::size_t i = 0; i < count; ++i) {
+      zp::device_planes one;
+      std::memcpy(&one, own(table) + i * sizeof one, sizeof one);
+      auto* const to = reinterpret_cast<std::byte*>(one.to);
+      if (one.width > zp::device_planes::most || one.width * one.count > most)
+        return failure("more planes than the call says");
+      if (!memory_.is_allocated({to, one.width * one.count}, false))
+        return failure("elements outside of every allocation");
+      for (std::size_t p = 0; p < one.width; ++p) {
+        const auto* const from = reinterpret_cast<const std::byte*>(one.from[p]);
+        if (!memory_.is_allocated({from, one.count}, false))
+          return failure("a plane outside of every allocation");
+        for (std::size_t e = 0; e < one.count; ++e) own(to)[e * one.width + p] = own(from)[e];
+      }
     }
     return {};
   }

@@ -6,9 +6,12 @@
 #include <zarrpoint/memory/device/device_space.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 // What the kernels of a device mean, as plain loops over memory of the host.
@@ -25,6 +28,8 @@ struct kernel_counts {
   std::uint64_t swap_bytes = 0;
   std::uint64_t unshuffle = 0;
   std::uint64_t crc32c = 0;
+  std::uint64_t decode_literals = 0;
+  std::uint64_t join_planes = 0;
 };
 
 /// The bytes that strided elements touch: `bytes` of them, `low` from the first element on.
@@ -89,6 +94,59 @@ inline void run_crc32c(std::byte* to, const std::byte* from, std::size_t bytes) 
     for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1 ? 0x82f63b78u : 0);
   }
   zp::store_le<std::uint32_t>(to, ~state);
+}
+
+/// Symbols of one stream (RFC 8878, 4.2.2), bit by bit from its end. False unless it ends with the
+/// last of them.
+inline bool run_huffman(std::byte* to, std::size_t count, const std::byte* from, std::size_t size,
+                        const std::array<std::uint8_t, 128>& lengths) {
+  if (size == 0 || from[size - 1] == std::byte{}) return false;
+  // Codes are numbered from the longest on, and among equals by their symbols.
+  std::map<std::pair<unsigned, unsigned>, std::uint8_t> symbols;  // by length and code
+  unsigned code = 0;
+  for (unsigned length = 11; length > 0; --length) {
+    for (unsigned s = 0; s < 256; ++s) {
+      if ((lengths[s / 2] >> s % 2 * 4 & 15U) == length)
+        symbols[{length, code++}] = static_cast<std::uint8_t>(s);
+    }
+    code >>= 1;
+  }
+  std::size_t left = 8 * size - 1;
+  while ((static_cast<unsigned>(from[left / 8]) >> left % 8 & 1U) == 0) --left;
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned bits = 0;
+    unsigned length = 0;
+    auto found = symbols.end();
+    while (found == symbols.end()) {
+      if (left == 0 || length == 11) return false;
+      --left;
+      bits = bits << 1 | (static_cast<unsigned>(from[left / 8]) >> left % 8 & 1U);
+      found = symbols.find({++length, bits});
+    }
+    to[i] = std::byte{found->second};
+  }
+  return left == 0;
+}
+
+/// `to` and `from` are where the host has what the literals name. False as above.
+inline bool run_literals(const zp::device_literals& one, std::byte* to, const std::byte* from) {
+  if (one.kind == zp::device_literals::stored) {
+    std::memmove(to, from, one.bytes);
+    return true;
+  }
+  if (one.kind == zp::device_literals::repeated) {
+    std::memset(to, static_cast<int>(*from), one.bytes);
+    return true;
+  }
+  const std::size_t streams = one.kind == zp::device_literals::one_stream ? 1 : 4;
+  const std::size_t each = (one.bytes + streams - 1) / streams;
+  bool good = true;
+  for (std::size_t i = 0; i < streams; ++i) {
+    const std::size_t size = i + 1 < streams ? each : one.bytes - each * (streams - 1);
+    good &= run_huffman(to + i * each, size, from, one.sizes[i], one.lengths);
+    from += one.sizes[i];
+  }
+  return good;
 }
 
 }  // namespace zarrpoint_test

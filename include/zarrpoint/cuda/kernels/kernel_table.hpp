@@ -38,6 +38,14 @@ struct kernel_table {
   /// those read.
   cudaError_t (*crc32c)(cudaStream_t stream, std::byte* to, const std::byte* from,
                         std::size_t bytes) = nullptr;
+  /// Makes the bytes of `count` literals; the table is device memory, aligned to 8. The 4 bytes at
+  /// `failed`, aligned to 4, are set where a stream does not end with its last symbol.
+  cudaError_t (*decode_literals)(cudaStream_t stream, const device_literals* table,
+                                 std::size_t count, std::byte* failed) = nullptr;
+  /// Makes the elements of `count` groups of planes, each of at most `most` bytes; the table is
+  /// device memory, aligned to 8.
+  cudaError_t (*join_planes)(cudaStream_t stream, const device_planes* table, std::size_t count,
+                             std::size_t most) = nullptr;
 };
 
 }}}  // namespace zarrpoint::v0::cuda

@@ -185,6 +185,16 @@ class device_space {
   result<void> crc32c(std::byte* to, const std::byte* from, std::size_t bytes) const {
     return launch("crc32c", [&](cudaStream_t on) { return kernels_->crc32c(on, to, from, bytes); });
   }
+  result<void> decode_literals(const device_literals* table, std::size_t count,
+                               std::byte* failed) const {
+    return launch("decode_literals", [&](cudaStream_t on) {
+      return kernels_->decode_literals(on, table, count, failed);
+    });
+  }
+  result<void> join_planes(const device_planes* table, std::size_t count, std::size_t most) const {
+    return launch("join_planes",
+                  [&](cudaStream_t on) { return kernels_->join_planes(on, table, count, most); });
+  }
 
  private:
   struct rows_at {

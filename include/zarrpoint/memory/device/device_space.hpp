@@ -8,6 +8,7 @@
 #include <zarrpoint/core/types/dtype.hpp>
 #include <zarrpoint/memory/memory_space.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,31 @@ struct device_segment {
   std::uint64_t to = 0;    ///< address on the device
   std::uint64_t from = 0;  ///< address on the device
   std::uint64_t bytes = 0;
+};
+
+/// The literals of a zstd block (RFC 8878, 3.1.1.3.1) whose bytes lie on a device. Whoever makes it
+/// has checked that streams lie in that memory and that the codes are complete. Its layout is what
+/// kernels read from device memory, aligned to 8.
+struct device_literals {
+  enum kind_of : std::uint32_t { stored, repeated, one_stream, four_streams };
+
+  std::uint64_t to = 0;     ///< address on the device
+  std::uint64_t from = 0;   ///< address on the device: bytes, a byte, or streams one after another
+  std::uint32_t bytes = 0;  ///< that are made; of four streams each makes a fourth, rounded up
+  std::uint32_t kind = stored;
+  std::array<std::uint32_t, 4> sizes{};     ///< of the streams
+  std::array<std::uint8_t, 128> lengths{};  ///< of codes: four bits each, the even symbol's lower
+};
+
+/// Elements of which each byte comes from a plane of its own, on a device. Its layout is what
+/// kernels read from device memory, aligned to 8.
+struct device_planes {
+  static constexpr std::size_t most = 8;
+
+  std::uint64_t to = 0;                    ///< address on the device
+  std::uint64_t count = 0;                 ///< elements, and bytes of a plane
+  std::uint64_t width = 0;                 ///< planes, and bytes of an element; up to `most`
+  std::array<std::uint64_t, most> from{};  ///< addresses on the device
 };
 
 /// `count` elements, one after another on a device, that change their type on the way. What the
@@ -105,12 +131,16 @@ concept device_space =
 ///   the device;
 /// - `cast`, `swap_bytes` (in place), `unshuffle` (byte planes of `count` elements of `size` bytes
 ///   to elements; `to` and `from` do not overlap);
-/// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`.
+/// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`;
+/// - `decode_literals`: all of a table on the device. Where a stream does not end with its last
+///   symbol, the 4 bytes at `failed` are no longer 0, and what was made is unspecified;
+/// - `join_planes`: all of a table on the device, of which none makes more than `most` bytes.
 template <class S>
 concept kernel_space = device_space<S> &&
     requires(const S& space, std::byte* to, const std::byte* from, std::size_t size,
              std::size_t count, const strided_move& elements, const device_segment* table,
-             const device_cast& conversion) {
+             const device_cast& conversion, const device_literals* literals,
+             const device_planes* planes) {
   { space.has_kernels() } -> std::same_as<bool>;
   { space.move(elements) } -> std::same_as<result<void>>;
   { space.scatter(table, count) } -> std::same_as<result<void>>;
@@ -118,6 +148,8 @@ concept kernel_space = device_space<S> &&
   { space.swap_bytes(to, size, count) } -> std::same_as<result<void>>;
   { space.unshuffle(to, from, size, count) } -> std::same_as<result<void>>;
   { space.crc32c(to, from, count) } -> std::same_as<result<void>>;
+  { space.decode_literals(literals, count, to) } -> std::same_as<result<void>>;
+  { space.join_planes(planes, count, size) } -> std::same_as<result<void>>;
 };
 
 /// A device that keeps what operations give back for the next step of any, while the last of them
