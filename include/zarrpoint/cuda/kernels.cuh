@@ -5,6 +5,7 @@
 #include <zarrpoint/cuda/kernels/cast.cuh>
 #include <zarrpoint/cuda/kernels/crc32c.cuh>
 #include <zarrpoint/cuda/kernels/kernel_table.hpp>
+#include <zarrpoint/cuda/kernels/literals.cuh>
 #include <zarrpoint/cuda/kernels/move.cuh>
 #include <zarrpoint/cuda/kernels/scatter.cuh>
 #include <zarrpoint/cuda/kernels/swap_bytes.cuh>
@@ -16,8 +17,14 @@ namespace zarrpoint { inline namespace v0 { namespace cuda {
 /// `nvcc -std=c++20 --expt-relaxed-constexpr`, includes this header and hands the address to the
 /// others. Not with `--use_fast_math`: casts would take subnormal floats for zeros.
 inline const kernel_table& kernels() noexcept {
-  static constexpr kernel_table table{&detail::move,       &detail::scatter,   &detail::cast,
-                                      &detail::swap_bytes, &detail::unshuffle, &detail::crc32c};
+  static constexpr kernel_table table{&detail::move,
+                                      &detail::scatter,
+                                      &detail::cast,
+                                      &detail::swap_bytes,
+                                      &detail::unshuffle,
+                                      &detail::crc32c,
+                                      &detail::decode_literals,
+                                      &detail::join_planes};
   return table;
 }
 

@@ -267,5 +267,6 @@ ZARRPOINT_INLINE result<std::uint32_t> crc32c_by_parts(element_source& of,
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/array_bodies.hpp>
+#include <zarrpoint/codec/blosc/frame_plan_bodies.hpp>
 #include <zarrpoint/memory/device/bodies.hpp>
 #endif

@@ -5,6 +5,7 @@
 #include <zarrpoint/codec/blosc/huffman_decode.hpp>
 #include <zarrpoint/codec/blosc/huffman_encode.hpp>
 #include <zarrpoint/codec/blosc/huffman_weights.hpp>
+#include <zarrpoint/codec/blosc/literals_reader.hpp>
 #include <zarrpoint/codec/blosc/zstd_literals.hpp>
 #include <zarrpoint/core/config.hpp>
 
@@ -1200,128 +1201,38 @@ class zstd_literals_state {
   huffman_decoder* decoder_ = nullptr;
 };
 
-/// Decodes the blocks of one frame, as long as they are of the kind that it is for.
-class zstd_literals_reader {
- public:
-  zstd_literals_reader(bytes_view frame, mutable_bytes to, huffman_decoder& decoder)
-      : in_(frame), to_(to), decoder_(&decoder) {}
+/// Makes the bytes.
+struct zstd_literals_decoder {
+  mutable_bytes to;
+  huffman_decoder& decoder;
 
-  /// Whether the frame decoded to exactly the bytes of `to`; if not, they may hold anything.
-  bool run() {
-    if (!header()) return false;
-    for (bool last = false; !last;) {
-      if (in_.size() < 3) return false;
-      const std::size_t head = number(3);
-      last = (head & 1) != 0;
-      const std::size_t size = head >> 3;
-      bool done = false;
-      switch (head >> 1 & 3) {
-        case 0: done = raw(size); break;
-        case 1: done = repeated(size); break;
-        case 2: done = size <= in_.size() && literals(take(size)); break;
-        default: break;
-      }
-      if (!done) return false;
-    }
-    return in_.empty() && to_.empty();
-  }
-
- private:
-  static constexpr std::size_t max_block = 128 << 10;
-
-  bytes_view take(std::size_t bytes) {
-    const bytes_view out = in_.first(bytes);
-    in_ = in_.subspan(bytes);
+  mutable_bytes next(std::size_t size) {
+    const mutable_bytes out = to.first(size);
+    to = to.subspan(size);
     return out;
   }
-  static std::size_t number_at(bytes_view from, std::size_t bytes) {
-    std::size_t out = 0;
-    for (std::size_t i = 0; i < bytes; ++i) out |= std::to_integer<std::size_t>(from[i]) << 8 * i;
-    return out;
-  }
-  std::size_t number(std::size_t bytes) { return number_at(take(bytes), bytes); }
-
-  /// A frame with its content size, without a dictionary and a checksum.
-  bool header() {
-    constexpr std::uint32_t magic = 0xfd2fb528;
-    if (in_.size() < 14 || number(4) != magic) return false;
-    const std::size_t flags = number(1);
-    const bool single = (flags & 0x20) != 0;
-    if ((flags & 0x1f) != 0) return false;
-    if (!single) {
-      const std::size_t window = number(1);
-      if (window >> 3 < 7) return false;  // of less than a block, which then is smaller
-    }
-    constexpr std::size_t sizes[] = {1, 2, 4, 8};
-    const std::size_t kind = flags >> 6;
-    if (kind == 0 && !single) return false;
-    return number(sizes[kind]) + (kind == 1 ? 256 : 0) == to_.size();
-  }
-
-  bool raw(std::size_t size) {
-    if (size > in_.size() || size > to_.size() || size > max_block) return false;
-    if (size != 0) std::memcpy(to_.data(), take(size).data(), size);
-    to_ = to_.subspan(size);
+  bool stored(bytes_view from) {
+    std::copy_n(from.data(), from.size(), next(from.size()).data());
     return true;
   }
-  bool repeated(std::size_t size) {
-    if (in_.empty() || size > to_.size() || size > max_block) return false;
-    const std::size_t value = number(1);
-    if (size != 0) std::memset(to_.data(), static_cast<int>(value), size);
-    to_ = to_.subspan(size);
+  bool repeated(bytes_view one, std::size_t size) {
+    std::fill_n(next(size).data(), size, one.front());
     return true;
   }
-
-  /// A block of Huffman codes, and no sequences.
-  bool literals(bytes_view block) {
-    if (block.size() < 5) return false;
-    const std::size_t head = number_at(block, 5);
-    const std::size_t type = head & 3;  // 2: with its code; 3: of the code before
-    const std::size_t form = head >> 2 & 3;
-    if (type < 2 || (type == 3 && !has_code_)) return false;
-    constexpr std::size_t bits[] = {10, 10, 14, 18};
-    constexpr std::size_t heads[] = {3, 3, 4, 5};
-    const std::size_t mask = (std::size_t{1} << bits[form]) - 1;
-    const std::size_t made = head >> 4 & mask;
-    const std::size_t stored = head >> (4 + bits[form]) & mask;
-    // Behind them one byte: no sequences.
-    if (block.size() != heads[form] + stored + 1 || block.back() != std::byte{}) return false;
-    if (made > to_.size() || made > max_block) return false;
-    bytes_view codes = block.subspan(heads[form], stored);
-    if (type == 2) {
-      const std::optional<huffman_weights> weights = read_huffman_weights(codes);
-      if (!weights) return false;
-      decoder_->set(*weights);
-      has_code_ = true;
-      codes = codes.subspan(weights->size);
-    }
-    const mutable_bytes to = to_.first(made);
-    to_ = to_.subspan(made);
-    if (form == 0) return decoder_->decode<1>({codes}, to);
-    if (codes.size() < 6) return false;
-    std::array<bytes_view, 4> parts;
-    bytes_view rest = codes.subspan(6);
-    for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t size = number_at(codes.subspan(2 * i), 2);
-      if (size > rest.size()) return false;
-      parts[i] = rest.first(size);
-      rest = rest.subspan(size);
-    }
-    parts[3] = rest;
-    return decoder_->decode<4>(parts, to);
+  void code(const huffman_weights& weights) { decoder.set(weights); }
+  template <std::size_t N>
+  bool streams(const std::array<bytes_view, N>& parts, std::size_t size) {
+    return decoder.decode(parts, next(size));
   }
-
-  bytes_view in_;
-  mutable_bytes to_;
-  huffman_decoder* decoder_;
-  bool has_code_ = false;
 };
 
 ZARRPOINT_INLINE bool decode_zstd_literals(bytes_view frame, mutable_bytes to,
                                            codec_workspace& scratch, std::size_t least) {
   if (to.size() < least) return false;
   huffman_decoder* const decoder = scratch.state<zstd_literals_state>().decoder();
-  return decoder != nullptr && zstd_literals_reader(frame, to, *decoder).run();
+  if (decoder == nullptr) return false;
+  zstd_literals_decoder out{to, *decoder};
+  return zstd_literals_reader(frame, to.size(), out).run();
 }
 
 }}}  // namespace zarrpoint::v0::detail

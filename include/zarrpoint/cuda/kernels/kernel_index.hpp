@@ -46,6 +46,12 @@ constexpr std::uint64_t address_of(Byte* at) noexcept {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
+/// The opposite: what tables on the device name.
+template <class Byte>
+constexpr Byte* at_address(std::uint64_t address) noexcept {
+  return reinterpret_cast<Byte*>(address);
+}
+
 /// A value from an address that is a multiple of `Align`, by loads as wide as that allows.
 template <class T, std::size_t Align = sizeof(T), class Byte>
 constexpr T load(const Byte* from) noexcept {

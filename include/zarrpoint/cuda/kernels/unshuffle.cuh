@@ -19,6 +19,25 @@ __global__ void __launch_bounds__(block_threads)
   unshuffle_bytes(to, from, size, count, this_place());
 }
 
+template <class = void>
+__global__ void __launch_bounds__(block_threads)
+    join_planes_kernel(const device_planes* table, std::uint64_t tiles, std::uint64_t work) {
+  const thread_place place = this_place();
+  for (std::uint64_t i = place.block; i < work; i += place.blocks)
+    join_tile(table[i / tiles], i % tiles, place.thread);
+}
+
+/// See `kernel_table`.
+inline cudaError_t join_planes(cudaStream_t stream, const device_planes* table, std::size_t count,
+                               std::size_t most) {
+  if (address_of(table) % alignof(device_planes) != 0) return cudaErrorInvalidValue;
+  if (count == 0 || most == 0) return cudaSuccess;
+  const std::uint64_t tiles = divide_up(most, planes_tile);
+  const std::uint64_t work = tiles * count;
+  const auto blocks = static_cast<std::uint32_t>(work < max_blocks ? work : max_blocks);
+  return launch(join_planes_kernel<>, blocks, stream, table, tiles, work);
+}
+
 template <std::size_t Size>
 cudaError_t unshuffle_of(cudaStream_t stream, std::byte* to, const std::byte* from,
                          std::uint64_t count) {

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <zarrpoint/core/bytes.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace zarrpoint { inline namespace v0 { namespace detail {
+
+/// What the kernels of a device do to decode Blosc frames.
+struct frame_work {
+  std::vector<device_literals> literals;
+  std::vector<device_planes> planes;
+  std::size_t most = 0;  ///< bytes that the largest of `planes` makes
+};
+
+/// Where a frame is on a device: addresses, all aligned to 16.
+struct frame_place {
+  std::uint64_t frame = 0;  ///< its stored bytes, and four more behind them
+  std::uint64_t room = 0;   ///< scratch memory of `bytes`, for planes
+  std::uint64_t to = 0;     ///< the elements
+  std::size_t bytes = 0;    ///< of all elements
+};
+
+/// Adds what it takes to decode a frame. Its literals come first, then its planes. All that a
+/// kernel reads is checked to lie within the frame; streams are not read here. False, and nothing
+/// is added, where kernels cannot do it: codecs but zstd, blocks with matches, a shuffle of bits,
+/// elements of more than 8 bytes, frames that are damaged or not of `bytes`.
+bool plan_blosc_frame(bytes_view frame, const frame_place& at, frame_work& out);
+
+}}}  // namespace zarrpoint::v0::detail
