@@ -90,13 +90,14 @@ class literal_stream {
 
   /// After it 33 bits are there at least: those behind the end are 0.
   constexpr void refill() noexcept {
-    if (have_ > 32) return;
-    bits_ |= std::uint64_t{ahead_[0]} << (32 - have_);
-    have_ += 32;
-    ahead_[0] = ahead_[1];
-    ahead_[1] = ahead_[2];
-    ahead_[2] = ahead_[3];
-    ahead_[3] = word_at(--word_);
+    while (have_ <= 32) {
+      bits_ |= std::uint64_t{ahead_[0]} << (32 - have_);
+      have_ += 32;
+      ahead_[0] = ahead_[1];
+      ahead_[1] = ahead_[2];
+      ahead_[2] = ahead_[3];
+      ahead_[3] = word_at(--word_);
+    }
   }
   constexpr std::uint32_t next() const noexcept {
     return static_cast<std::uint32_t>(bits_ >> (64 - literal_bits));

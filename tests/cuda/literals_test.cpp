@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The zarrpoint authors
+// SPDX-License-Identifier: Apache-2.0
+// clang-format off: before the kernels
+#include "cuda/simulated_kernels.hpp"
+// clang-format on
+
+#include <zarrpoint/codec/blosc/blosc.hpp>
+#include <zarrpoint/codec/blosc/frame_plan.hpp>
+#include <zarrpoint/codec/blosc/zstd_literals.hpp>
+#include <zarrpoint/cuda/kernels/literals.cuh>
+#include <zarrpoint/cuda/kernels/unshuffle.cuh>
+#include <zarrpoint/devices.hpp>
+
+#include "support/libzstd_literals.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+namespace literals_test {
+
+namespace zp = zarrpoint;
+namespace kernels = zarrpoint::cuda::detail;
+using namespace zarrpoint_test;
+using bytes = std::vector<std::byte>;
+using zp::detail::frame_work;
+
+namespace {
+
+/// How many random frames; more by ZARRPOINT_LITERALS_FRAMES.
+std::size_t wanted_frames(std::size_t otherwise) {
+  const char* const told = std::getenv("ZARRPOINT_LITERALS_FRAMES");
+  return told == nullptr ? otherwise : static_cast<std::size_t>(std::strtoull(told, nullptr, 10));
+}
+
+std::uint64_t address(const bytes& of) { return kernels::address_of(of.data()); }
+
+/// The steps of the kernels, each for all threads of a block before the next. False where a stream
+/// is none.
+bool run_in_steps(const frame_work& work) {
+  const auto shared = std::make_unique<kernels::literals_shared>();
+  bool good = true;
+  for (const zp::device_literals& job : work.literals) {
+    std::memset(shared.get(), 0xa5, sizeof *shared);
+    const auto all = [&](auto&& step) {
+      for (std::uint32_t t = 256; t-- > 0;) step(t);
+    };
+    if (job.kind <= zp::device_literals::repeated) {
+      all([&](std::uint32_t t) { kernels::literals_bytes(job, t); });
+      continue;
+    }
+    all([&](std::uint32_t t) { kernels::literals_lengths(job, *shared, t); });
+    all([&](std::uint32_t t) { kernels::literals_singles(*shared, t); });
+    all([&](std::uint32_t t) { kernels::literals_entries(*shared, t); });
+    all([&](std::uint32_t t) { good &= kernels::literals_streams(job, *shared, t); });
+  }
+  const std::uint64_t tiles = kernels::divide_up(work.most, kernels::planes_tile);
+  for (const zp::device_planes& job : work.planes) {
+    for (std::uint64_t tile = 0; tile < tiles; ++tile) {
+      for (std::uint32_t t = 0; t < 256; ++t) kernels::join_tile(job, tile, t);
+    }
+  }
+  return good;
+}
+
+/// A frame as it lies on a device, with four bytes behind it, and what is made of it.
+struct placed_frame {
+  bytes frame;
+  bytes room;
+  bytes to;
+  frame_work work;
+
+  placed_frame(const bytes& stored, std::size_t made)
+      : frame(stored), room(made), to(made, std::byte{0xee}) {
+    frame.resize(stored.size() + 4, std::byte{0xff});
+  }
+  bool plan() {
+    const zp::bytes_view stored(frame.data(), frame.size() - 4);
+    return zp::detail::plan_blosc_frame(
+        stored, {address(frame), address(room), address(to), to.size()}, work);
+  }
+};
+
+bytes of_distribution(random_source& random, std::size_t size, double p) {
+  std::geometric_distribution<int> distribution(p);
+  bytes out(size);
+  for (std::byte& one : out) one = static_cast<std::byte>(distribution(random) * 37 & 255);
+  return out;
+}
+
+/// Elements of which the lower bytes are noise, and the highest are unevenly frequent; some chunks
+/// are all noise, some hold one value, some repeat.
+bytes elements(random_source& random, std::size_t size, std::size_t count) {
+  const double p = std::array{0.03, 0.1, 0.3, 0.6, 0.95}[pick(random, 5)];
+  const bytes high = of_distribution(random, count, p);
+  bytes out = random_bytes(random, size * count);
+  const std::size_t kind = pick(random, 12);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (kind != 0) out[i * size + size - 1] = high[i];
+    if (kind == 1) out[i * size] = std::byte{7};
+  }
+  if (kind == 2) std::fill(out.begin(), out.end(), std::byte{3});
+  return out;
+}
+
+bytes encoded(const bytes& from, const zp::blosc_codec& codec) {
+  zp::codec_workspace scratch;
+  bytes out(codec.encoded_bound(from.size()));
+  out.resize(codec.encode(from, out, scratch).value());
+  return out;
+}
+
+zp::blosc_codec any_codec(random_source& random, std::size_t size) {
+  zp::blosc_codec out;
+  out.level = static_cast<int>(pick(random, 6));
+  out.shuffle = pick(random, 5) == 0 ? zp::blosc_shuffle::none : zp::blosc_shuffle::bytes;
+  out.type_size = size;
+  if (pick(random, 3) == 0) out.block_size = 1024 << pick(random, 8);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("literals kernel: random frames, as the processor decodes them") {
+  random_source random(71);
+  std::size_t planned = 0;
+  const std::size_t frames = wanted_frames(600);
+  for (std::size_t n = 0; n < frames; ++n) {
+    CAPTURE(n);
+    const std::size_t size = std::array<std::size_t, 5>{1, 2, 2, 4, 8}[pick(random, 5)];
+    std::size_t count = 1 + pick(random, n % 20 == 0 ? 400'000 / size : 9'000);
+    if (pick(random, 2) == 0) count = (count + 15) / 16 * 16;
+    const bytes values = elements(random, size, count);
+    placed_frame placed(encoded(values, any_codec(random, size)), values.size());
+    if (!placed.plan()) continue;  // with matches
+    ++planned;
+    REQUIRE(run_in_steps(placed.work));
+    REQUIRE(placed.to == values);
+  }
+  CHECK(planned > frames / 4);
+}
+
+TEST_CASE("literals kernel: what is damaged is refused, or told, or as the processor has it") {
+  random_source random(72);
+  std::size_t told = 0;
+  std::size_t same = 0;
+  const std::size_t frames = wanted_frames(1'500);
+  for (std::size_t n = 0; n < frames; ++n) {
+    CAPTURE(n);
+    const std::size_t size = std::array<std::size_t, 3>{1, 2, 4}[pick(random, 3)];
+    const bytes values = elements(random, size, 400 + pick(random, 6'000));
+    zp::blosc_codec codec = any_codec(random, size);
+    bytes stored = encoded(values, codec);
+    for (std::size_t k = 1 + pick(random, 3); k > 0; --k)
+      stored[pick(random, stored.size())] = static_cast<std::byte>(pick(random, 256));
+    bytes expected(values.size(), std::byte{0xee});
+    zp::codec_workspace scratch;
+    const auto decoded = codec.decode(stored, expected, scratch);
+    placed_frame placed(stored, values.size());
+    if (!placed.plan()) {
+      CHECK(placed.work.literals.empty());
+      CHECK(placed.work.planes.empty());
+      continue;
+    }
+    if (!run_in_steps(placed.work)) {
+      // What libzstd makes of streams that end too late is its own affair.
+      ++told;
+      continue;
+    }
+    ++same;
+    REQUIRE(decoded);
+    REQUIRE(placed.to == expected);
+  }
+  CHECK(told > 0);
+  CHECK(same > 0);
+}
+
+TEST_CASE("literals kernel: frames by libzstd, and codes of every depth") {
+  random_source random(73);
+  for (const std::size_t size : {4096u, 65'536u, 131'072u, 131'073u, 300'001u}) {
+    for (const double p : {0.02, 0.2, 0.5, 0.9}) {
+      CAPTURE(size);
+      CAPTURE(p);
+      const bytes values = of_distribution(random, size, p);
+      const bytes stream = literals_by_libzstd(values);
+      zp::detail::blosc_header header;
+      header.flags = zp::detail::blosc_header::not_split;
+      header.format = zp::detail::blosc_format::zstd;
+      header.bytes = header.block_size = size;
+      header.frame_size = 24 + stream.size();
+      bytes frame(24);
+      header.write(frame.data());
+      zp::store_le<std::uint32_t>(frame.data() + 16, 20);
+      zp::store_le<std::uint32_t>(frame.data() + 20, static_cast<std::uint32_t>(stream.size()));
+      frame.insert(frame.end(), stream.begin(), stream.end());
+      placed_frame placed(frame, size);
+      REQUIRE(placed.plan());
+      REQUIRE(run_in_steps(placed.work));
+      REQUIRE(placed.to == values);
+    }
+  }
+}
+
+TEST_CASE("literals kernel: by launches, with the barriers that it has") {
+  random_source random(74);
+  simulated = {};
+  for (int n = 0; n < 4; ++n) {
+    const bytes values = elements(random, 2, 3'000);
+    placed_frame placed(encoded(values, {{.level = 1, .type_size = 2}}), values.size());
+    if (!placed.plan()) continue;
+    alignas(4) std::byte failed[4]{};
+    simulated.has_barriers = true;
+    const auto& [literals, planes, most] = placed.work;
+    REQUIRE(kernels::decode_literals(nullptr, literals.data(), literals.size(), failed) ==
+            cudaSuccess);
+    simulated.has_barriers = false;
+    REQUIRE(kernels::join_planes(nullptr, planes.data(), planes.size(), most) == cudaSuccess);
+    CHECK(failed[0] == std::byte{});
+    CHECK(placed.to == values);
+    // A stream that ends in a zero byte is none.
+    bool damaged = false;
+    for (const zp::device_literals& one : literals) {
+      if (one.kind <= zp::device_literals::repeated) continue;
+      auto* const from = kernels::at_address<std::byte>(one.from);
+      from[one.sizes[0] - 1] = std::byte{};
+      damaged = true;
+    }
+    simulated.has_barriers = true;
+    REQUIRE(kernels::decode_literals(nullptr, literals.data(), literals.size(), failed) ==
+            cudaSuccess);
+    CHECK((failed[0] != std::byte{}) == damaged);
+  }
+}
+
+TEST_CASE("literals kernel: nothing to do, and errors of launches") {
+  simulated = {};
+  alignas(8) std::byte at[8]{};
+  const zp::device_literals one{};
+  const zp::device_planes planes{};
+  CHECK(kernels::decode_literals(nullptr, &one, 0, at) == cudaSuccess);
+  CHECK(kernels::join_planes(nullptr, &planes, 0, 8) == cudaSuccess);
+  CHECK(kernels::join_planes(nullptr, &planes, 1, 0) == cudaSuccess);
+  CHECK(kernels::decode_literals(nullptr, &one, 1, at + 1) == cudaErrorInvalidValue);
+  CHECK(simulated.launches == 0);
+  simulated.next_error = cudaErrorLaunchFailure;
+  CHECK(kernels::decode_literals(nullptr, &one, 1, at) == cudaErrorLaunchFailure);
+  CHECK(kernels::join_planes(nullptr, &planes, 1, 8) == cudaErrorLaunchFailure);
+  CHECK(simulated.remembered == cudaSuccess);
+}
+
+}  // namespace literals_test
