@@ -54,7 +54,29 @@ bool run_in_steps(const frame_work& work) {
     all([&](std::uint32_t t) { kernels::literals_lengths(job, *shared, t); });
     all([&](std::uint32_t t) { kernels::literals_singles(*shared, t); });
     all([&](std::uint32_t t) { kernels::literals_entries(*shared, t); });
-    all([&](std::uint32_t t) { good &= kernels::literals_streams(job, *shared, t); });
+    std::vector<kernels::literal_part> parts;
+    for (std::uint32_t t = 0; t < 256; ++t) parts.push_back(kernels::part_of_literals(job, t));
+    std::vector<bool> is_new(256, true);
+    all([&](std::uint32_t t) { shared->starts[t] = parts[t].begin; });
+    shared->bad = 0;
+    for (bool changed = true; changed;) {
+      all([&](std::uint32_t t) {
+        if (is_new[t]) kernels::scan_literals(parts[t], *shared, t);
+      });
+      changed = false;
+      all([&](std::uint32_t t) {
+        is_new[t] = kernels::move_literals(parts[t], *shared, t);
+        changed |= is_new[t];
+      });
+    }
+    std::vector<std::uint32_t> before(256);
+    all([&](std::uint32_t t) { before[t] = kernels::sum_literals(parts[t], *shared, t); });
+    good &= shared->bad == 0;
+    if (shared->bad != 0) continue;
+    all([&](std::uint32_t t) {
+      auto* const to = kernels::at_address<std::byte>(job.to) + parts[t].to + before[t];
+      kernels::write_literals(parts[t], *shared, t, to);
+    });
   }
   const std::uint64_t tiles = kernels::divide_up(work.most, kernels::planes_tile);
   for (const zp::device_planes& job : work.planes) {

@@ -18,13 +18,32 @@ __global__ void __launch_bounds__(block_threads)
       literals_bytes(job, place.thread);
       continue;
     }
+    const literal_part part = part_of_literals(job, place.thread);
     literals_lengths(job, shared, place.thread);
     __syncthreads();
     literals_singles(shared, place.thread);
     __syncthreads();
     literals_entries(shared, place.thread);
+    shared.starts[place.thread] = part.begin;
+    if (place.thread == 0) shared.bad = 0;
+    bool is_new = true;
+    do {
+      __syncthreads();
+      if (place.thread == 0) shared.changed = 0;
+      if (is_new) scan_literals(part, shared, place.thread);
+      __syncthreads();
+      is_new = move_literals(part, shared, place.thread);
+      if (is_new) shared.changed = 1;
+      __syncthreads();
+    } while (shared.changed != 0);
+    const std::uint32_t before = sum_literals(part, shared, place.thread);
     __syncthreads();
-    if (!literals_streams(job, shared, place.thread)) *failed = 1;
+    if (shared.bad == 0) {
+      auto* const to = at_address<std::byte>(job.to) + part.to + before;
+      write_literals(part, shared, place.thread, to);
+    } else {
+      *failed = 1;
+    }
     __syncthreads();  // the tables are those of the next ones
   }
 }
