@@ -38,8 +38,8 @@ std::size_t wanted_frames(std::size_t otherwise) {
 std::uint64_t address(const bytes& of) { return kernels::address_of(of.data()); }
 
 /// The steps of the kernels, each for all threads of a block before the next. False where a stream
-/// is none.
-bool run_in_steps(const frame_work& work) {
+/// is none. `rounds`: the most that the threads of a block took until they knew where they begin.
+bool run_in_steps(const frame_work& work, int* rounds = nullptr) {
   const auto shared = std::make_unique<kernels::literals_shared>();
   bool good = true;
   for (const zp::device_literals& job : work.literals) {
@@ -59,7 +59,8 @@ bool run_in_steps(const frame_work& work) {
     std::vector<bool> is_new(256, true);
     all([&](std::uint32_t t) { shared->starts[t] = parts[t].begin; });
     shared->bad = 0;
-    for (bool changed = true; changed;) {
+    int taken = 0;
+    for (bool changed = true; changed; ++taken) {
       all([&](std::uint32_t t) {
         if (is_new[t]) kernels::scan_literals(parts[t], *shared, t);
       });
@@ -69,6 +70,7 @@ bool run_in_steps(const frame_work& work) {
         changed |= is_new[t];
       });
     }
+    if (rounds != nullptr) *rounds = std::max(*rounds, taken);
     std::vector<std::uint32_t> before(256);
     all([&](std::uint32_t t) { before[t] = kernels::sum_literals(parts[t], *shared, t); });
     good &= shared->bad == 0;
@@ -162,6 +164,35 @@ TEST_CASE("literals kernel: random frames, as the processor decodes them") {
     REQUIRE(placed.to == values);
   }
   CHECK(planned > frames / 4);
+}
+
+TEST_CASE(
+    "literals kernel: threads soon know where they begin, or the streams are read all the same") {
+  random_source random(75);
+  std::normal_distribution<float> normal(0, 0.02F);
+  bytes values;
+  for (int i = 0; i < 1 << 18; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(normal(random));
+    values.push_back(static_cast<std::byte>(bits >> 16 & 255));
+    values.push_back(static_cast<std::byte>(bits >> 24));
+  }
+  placed_frame weights(encoded(values, {{.level = 1, .type_size = 2}}), values.size());
+  REQUIRE(weights.plan());
+  int rounds = 0;
+  REQUIRE(run_in_steps(weights.work, &rounds));
+  CHECK(rounds <= 3);
+  CHECK(weights.to == values);
+  // Codes of the same length never find their way: 32 symbols, each as frequent as the others.
+  bytes equal(40'000);
+  for (std::byte& one : equal) one = static_cast<std::byte>(pick(random, 32) * 8);
+  placed_frame five_bits(
+      encoded(equal, {{.level = 1, .shuffle = zp::blosc_shuffle::none, .type_size = 1}}),
+      equal.size());
+  REQUIRE(five_bits.plan());
+  rounds = 0;
+  REQUIRE(run_in_steps(five_bits.work, &rounds));
+  CHECK(rounds > 3);
+  CHECK(five_bits.to == equal);
 }
 
 TEST_CASE("literals kernel: what is damaged is refused, or told, or as the processor has it") {

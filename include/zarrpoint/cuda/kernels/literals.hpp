@@ -179,7 +179,7 @@ constexpr void scan_literals(const literal_part& part, literals_shared& shared,
   std::uint32_t at = shared.starts[thread];
   std::uint32_t count = 0;
   literal_stream in(part, at < part.bits ? at : part.bits);
-  while (at < part.end && at + look_ups * literal_bits <= part.bits) {
+  while (at + look_ups * literal_bits <= part.end) {
     in.refill();
     for (std::uint32_t i = 0; i < look_ups; ++i) {
       const std::uint64_t entry = shared.entries[in.next()];
@@ -188,6 +188,7 @@ constexpr void scan_literals(const literal_part& part, literals_shared& shared,
       count += count_of(entry);
     }
   }
+  // The first code behind the end, whatever was read at a time before.
   while (at < part.end) {
     in.refill();
     const std::uint64_t entry = shared.entries[in.next()];
