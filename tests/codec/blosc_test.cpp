@@ -120,6 +120,9 @@ TEST_CASE("blosc: what metadata leave out comes from the dtype") {
   CHECK(resolved(zp::dtype_kind::complex128).type_size == 16);
   CHECK(resolved(zp::dtype_kind::uint8).type_size == 1);
   CHECK(resolved(zp::dtype_kind::uint8).shuffle == blosc_shuffle::bits);
+  CHECK(resolved(zp::dtype_kind::bool_).shuffle == blosc_shuffle::bits);
+  CHECK(resolved(zp::dtype_kind::int8).shuffle == blosc_shuffle::none);
+  CHECK(resolved(zp::dtype_kind::float8_e4m3fn).shuffle == blosc_shuffle::none);
   CHECK(resolved(zp::dtype_kind::string).type_size == 1);
   const blosc_codec given =
       zp::make_codec<blosc_codec>(settings({{"typesize", 4}, {"shuffle", "noshuffle"}}))

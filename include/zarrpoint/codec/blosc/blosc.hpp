@@ -16,8 +16,9 @@ namespace zarrpoint { inline namespace v0 {
 /// What the streams of a Blosc frame are compressed with, as the metadata name it.
 enum class blosc_compressor : std::uint8_t { blosclz, lz4, lz4hc, snappy, zlib, zstd };
 
-/// What is sorted before it is compressed. `automatic`: bits where elements have one byte, else
-/// bytes, as zarr-python and TensorStore have it when metadata say nothing.
+/// What is sorted before it is compressed. `automatic`: bytes, and bits where elements have one, as
+/// zarr-python and TensorStore have it when metadata say nothing. But weights of one byte, floats
+/// and signed integers, stay as they are: sorted by bits they hardly get smaller, or not at all.
 enum class blosc_shuffle : std::uint8_t { none, bytes, bits, automatic };
 
 namespace detail {
@@ -81,8 +82,11 @@ struct blosc_base {
     if (out.type_size == 0)
       out.type_size =
           decoded.type.is_variable() ? 1 : std::max<std::size_t>(decoded.type.size(), 1);
+    const bool is_weight = decoded.type.is_floating() || decoded.type.is_signed_integer();
+    if (out.shuffle == blosc_shuffle::automatic && out.type_size != 1)
+      out.shuffle = blosc_shuffle::bytes;
     if (out.shuffle == blosc_shuffle::automatic)
-      out.shuffle = out.type_size == 1 ? blosc_shuffle::bits : blosc_shuffle::bytes;
+      out.shuffle = is_weight ? blosc_shuffle::none : blosc_shuffle::bits;
     return out;
   }
 
