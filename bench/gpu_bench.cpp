@@ -19,6 +19,7 @@
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/zarrpoint.hpp>
 
+#include "gpu_decode.hpp"
 #include "gpu_harness.hpp"
 #include "gpu_kernels.hpp"
 
@@ -501,9 +502,39 @@ void run_kernels(const setup& s) {
 
 /// G7: stored bytes that are on the device already, decoded by its kernels alone.
 void run_decode(const setup& s, const zp::tensor& values) {
-  static_cast<void>(s);
-  static_cast<void>(values);
-  bench::print_note("G7 decode on the device alone: not there yet");
+  if (!zp::has_kernels(s.space)) return bench::print_note("G7: not measured, there are no kernels");
+  const std::size_t bytes = std::min(s.bytes, std::size_t{1} << 30);
+  half_tensor to = half_tensor::make(shape_of(zp::dtype_kind::bfloat16, bytes), s.space).value();
+  for (const zp::dtype_kind kind : {zp::dtype_kind::bfloat16, zp::dtype_kind::float32,
+                                    zp::dtype_kind::float16, zp::dtype_kind::float8_e4m3fn}) {
+    const bool is_first = kind == zp::dtype_kind::bfloat16;
+    const zp::tensor made = is_first ? zp::tensor() : weights(s, kind, bytes);
+    const zp::host_view from = is_first ? values.view() : made.view();
+    bench::frames_on_device frames(s.space, {from.data, bytes}, from.type.size());
+    const auto wait = [&] { zp::detail::wait_for_stream(s.space).value(); };
+    for (const std::size_t launches : {std::size_t{1}, frames.chunks() / 8}) {
+      if (launches == 0) continue;
+      const std::size_t each = frames.chunks() / launches;
+      char told[120];
+      std::snprintf(told, sizeof told, "G7 decode alone, %.*s (%.1f %% stored), %zu launches",
+                    static_cast<int>(to_string(from.type).size()), to_string(from.type).data(),
+                    100 * static_cast<double>(frames.stored()) / static_cast<double>(bytes),
+                    launches);
+      bench::run({.name = told,
+                  .bytes = each * launches * bench::frames_on_device::chunk_bytes,
+                  .ours =
+                      [&] {
+                        for (std::size_t i = 0; i < launches; ++i)
+                          frames.decode(s.space, i * each, each);
+                        wait();
+                      },
+                  .floors = {{"pinned copy of the elements",
+                              [&] { bench::copy_to_device(s.pinned, bytes_of(to), bytes); }}},
+                  .target = launches == 1 ? ">= 3" : "none"},
+                 s.rounds);
+    }
+    frames.check();
+  }
 }
 
 std::vector<std::string> words_of(const std::string& text) {

@@ -40,12 +40,12 @@ class frames_on_device {
     for (std::size_t i = 0; i < count; ++i) {
       space.copy_from_host(frames_.data() + at[i], frames[i].data(), {.width = frames[i].size()})
           .value();
-      require(zp::detail::plan_blosc_frame(frames[i],
-                                           {address(frames_) + at[i],
-                                            address(room_) + i * chunk_bytes,
-                                            address(to_) + i * chunk_bytes, chunk_bytes},
-                                           work_),
-              "a frame is none for a device");
+      require(
+          zp::detail::plan_blosc_frame(frames[i],
+                                       {address(frames_) + at[i], address(room_) + i * chunk_bytes,
+                                        address(to_) + i * chunk_bytes, chunk_bytes},
+                                       work_),
+          "a frame is none for a device");
       literals_to_.push_back(work_.literals.size());
       planes_to_.push_back(work_.planes.size());
     }
