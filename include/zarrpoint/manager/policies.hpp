@@ -122,7 +122,8 @@ class keep_policy {
   /// From the oldest on, each that was saved so long after the one kept before.
   static keep_policy every(std::chrono::milliseconds time);
   /// The best `m` by a metric, see `best_of`: of equal values the newer ones; never a step that
-  /// lacks the metric or has NaN.
+  /// lacks the metric or has NaN. Where no step has it all are kept: a metric whose name is
+  /// mistyped removes nothing.
   static keep_policy best(std::size_t m, std::string metric, better is);
   static keep_policy steps(std::vector<std::int64_t> steps);
   /// From the newest on, as many as fit together: the first that does not fit ends it.

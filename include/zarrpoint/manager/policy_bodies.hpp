@@ -148,8 +148,8 @@ ZARRPOINT_INLINE keep_policy keep_policy::best(std::size_t m, std::string metric
   std::string name = "the best " + std::to_string(m) + " by " + detail::in_quotes(metric) +
                      (is == better::lower ? " (lower is better)" : " (higher is better)");
   return {[m, metric = std::move(metric), is](const keep_question& of) {
-            std::vector<bool> kept(of.steps.size());
             const std::vector<std::size_t> order = detail::ranked(of.steps, metric, is);
+            std::vector<bool> kept(of.steps.size(), m > 0 && order.empty());
             for (std::size_t i = 0; i < order.size() && i < m; ++i) kept[order[i]] = true;
             return kept;
           },
