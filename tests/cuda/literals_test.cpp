@@ -153,7 +153,7 @@ TEST_CASE("literals kernel: random frames, as the processor decodes them") {
   const std::size_t frames = wanted_frames(600);
   for (std::size_t n = 0; n < frames; ++n) {
     CAPTURE(n);
-    const std::size_t size = std::array<std::size_t, 5>{1, 2, 2, 4, 8}[pick(random, 5)];
+    const std::size_t size = std::array<std::size_t, 6>{1, 2, 2, 4, 8, 16}[pick(random, 6)];
     std::size_t count = 1 + pick(random, n % 20 == 0 ? 400'000 / size : 9'000);
     if (pick(random, 2) == 0) count = (count + 15) / 16 * 16;
     const bytes values = elements(random, size, count);
@@ -202,7 +202,7 @@ TEST_CASE("literals kernel: what is damaged is refused, or told, or as the proce
   const std::size_t frames = wanted_frames(1'500);
   for (std::size_t n = 0; n < frames; ++n) {
     CAPTURE(n);
-    const std::size_t size = std::array<std::size_t, 3>{1, 2, 4}[pick(random, 3)];
+    const std::size_t size = std::array<std::size_t, 4>{1, 2, 4, 16}[pick(random, 4)];
     const bytes values = elements(random, size, 400 + pick(random, 6'000));
     zp::blosc_codec codec = any_codec(random, size);
     bytes stored = encoded(values, codec);

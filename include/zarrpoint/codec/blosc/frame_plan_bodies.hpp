@@ -108,7 +108,7 @@ class blosc_frame_plan {
       offset += blosc_header::length_size;
       if (length > frame_.size() - offset) return false;
       const bytes_view stream = frame_.subspan(offset, length);
-      planes.from[j] = made + j * piece;
+      if (width_ > 1) planes.from[j] = made + j * piece;
       literals_plan parts(frame_, at_.frame, made + j * piece, *out_);
       if (length != piece) {
         if (!zstd_literals_reader(stream, piece, parts).run()) return false;
