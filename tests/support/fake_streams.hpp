@@ -33,9 +33,10 @@ class fake_streams {
     std::uint64_t id = 0;  ///< 0 has always happened
   };
   struct operation {
-    bool works = false;  ///< a copy, a fill or a kernel
-    bool marks = false;  ///< an event
-    event after{};       ///< of any stream, to be reached first
+    bool works = false;      ///< a copy, a fill or a kernel
+    bool marks = false;      ///< an event
+    event after{};           ///< of any stream, to be reached first
+    bool has_table = false;  ///< that names what it uses: known when it runs, and all till then
     std::vector<byte_range> device_side{};
     std::vector<byte_range> host_side{};
     std::function<zp::result<void>()> run{};
@@ -84,6 +85,7 @@ class fake_streams {
   bool is_wanted(const byte_range& memory, bool on_device) const {
     for (const stream_state& stream : streams_) {
       for (const auto& [id, one] : stream.due) {
+        if (on_device && one.has_table) return true;
         for (const byte_range& used : on_device ? one.device_side : one.host_side) {
           if (used.meets(memory)) return true;
         }
