@@ -4,8 +4,7 @@
 
 // Tensors on devices: what saves and loads elements of any `device_space`
 // (memory/device/device_space.hpp). <zarrpoint/cuda.hpp> includes it. A program with a memory space
-// of its own includes it, too, where the library is compiled; header-only,
-// <zarrpoint/zarrpoint.hpp> brings all of it.
+// of its own includes it, too.
 #include <zarrpoint/array/device/device_crc32c.hpp>
 #include <zarrpoint/array/device/device_values.hpp>
 #include <zarrpoint/checkpoint/load/device_batch.hpp>
@@ -15,5 +14,6 @@
 #include <zarrpoint/handler/staging.hpp>
 
 #if ZARRPOINT_BODIES
+#include <zarrpoint/array/device/bodies.hpp>
 #include <zarrpoint/checkpoint/load/bodies.hpp>
 #endif

@@ -584,7 +584,7 @@ ZARRPOINT_INLINE result<void> load_into_all(const checkpoint& from,
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
-#include <zarrpoint/array/device/bodies.hpp>
+#include <zarrpoint/array/array_bodies.hpp>
 #include <zarrpoint/checkpoint/bodies.hpp>
 #include <zarrpoint/checkpoint/document/bodies.hpp>
 #include <zarrpoint/handler/bodies.hpp>

@@ -153,7 +153,3 @@ result<void> load_targets(const checkpoint& from, std::span<const bound_target* 
                           const load_options& options);
 
 }}}  // namespace zarrpoint::v0::detail
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/checkpoint/load/device_batch.hpp>
-#endif

@@ -82,8 +82,3 @@ result<void> check_type(dtype stored, dtype wanted, const load_options& options)
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/array/device/device_values.hpp>
-#include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
-#endif
