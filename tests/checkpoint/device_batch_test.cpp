@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 
 #include <deque>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -211,6 +212,152 @@ TEST_CASE("shuffled tensors are put together by the device, unless they are smal
   CHECK(c.download() == little);
   CHECK(d.download() == mid);
   CHECK(e.download() == mid);
+}
+
+namespace {
+
+/// Tensors of weights of several types, as `blosc_codecs` stores them, and what they are loaded to.
+struct compressed {
+  recording_store store;
+  std::vector<std::vector<bfloat16>> halves;
+  std::vector<std::vector<float>> floats;
+  std::deque<device_tensor<bfloat16>> half_targets;
+  std::deque<device_tensor<float>> float_targets;
+  std::vector<load_target> targets;
+
+  explicit compressed(std::size_t count,
+                      const save_options& options = {.rules = {{.codecs = blosc_codecs()}}}) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> values(0, 0.02F);
+    std::vector<leaf> leaves;
+    halves.reserve(count);
+    floats.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<bfloat16>& half = halves.emplace_back(i % 3 == 0 ? 1000 : 200'000 * (1 + i % 4));
+      for (bfloat16& one : half) one = bfloat16(values(random));
+      std::vector<float>& whole = floats.emplace_back(i % 3 == 0 ? 500 : 100'000 * (1 + i % 5));
+      for (float& one : whole) one = values(random);
+      leaves.emplace_back("h" + std::to_string(i), half);
+      leaves.emplace_back("f" + std::to_string(i), whole);
+    }
+    save(store, leaves, options).value();
+  }
+  void add_targets(const std::vector<fake_space>& spaces) {
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      const fake_space& space = spaces[i % spaces.size()];
+      half_targets.emplace_back(space, std::vector{halves[i].size()});
+      float_targets.emplace_back(space, std::vector{floats[i].size()});
+      targets.emplace_back("h" + std::to_string(i), half_targets.back());
+      targets.emplace_back("f" + std::to_string(i), float_targets.back());
+    }
+  }
+  result<void> load(const checkpoint& from) const {
+    std::vector<const detail::bound_target*> bound;
+    for (const load_target& one : targets) bound.push_back(&one.bound());
+    for (const load_target& one : targets) one.bound().mark(false);
+    return detail::device_batch<fake_space>({from, {}, bound}).run();
+  }
+  /// How many are marked as loaded; all of those are right.
+  std::size_t loaded() const {
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < halves.size(); ++i) {
+      if (half_targets[i].loaded()) {
+        CHECK(half_targets[i].download() == halves[i]);
+        ++out;
+      }
+      if (float_targets[i].loaded()) {
+        CHECK(float_targets[i].download() == floats[i]);
+        ++out;
+      }
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("compressed tensors are decoded by the devices, and all at a time") {
+  const thread_pool pool(4);
+  fake_device first(1, std::size_t{256} << 20, 0);
+  fake_device second(2, std::size_t{256} << 20, 1);
+  compressed many(12);
+  many.add_targets({{&first, 0}, {&second, 0}, {&first, first.new_stream()}});
+  context how;
+  how.executor = pool.executor();
+  const checkpoint from = open(many.store, how).value();
+  many.load(from).value();
+  CHECK(many.loaded() == 24);
+  for (const fake_device* device : {&first, &second}) {
+    const auto count = device->count();
+    CHECK(count.kernels.decode_literals > 3);
+    CHECK(count.kernels.join_planes == count.kernels.decode_literals);
+    CHECK(count.due_operations == 0);
+  }
+}
+
+TEST_CASE("a damaged frame is that of its tensor, whoever finds it") {
+  for (const bool checksums : {true, false}) {
+    fake_device device(1, std::size_t{256} << 20);
+    compressed many(6);
+    many.add_targets({{&device, 0}});
+    recording_store::bytes damaged = many.store.at("h1/c.0");
+    damaged[40000] ^= std::byte{1};
+    many.store.set("h1/c.0", std::move(damaged));
+    const checkpoint from = open(many.store).value();
+    std::vector<const detail::bound_target*> bound;
+    for (const load_target& one : many.targets) bound.push_back(&one.bound());
+    const load_options options{.verify = checksums};
+    const result<void> done = detail::device_batch<fake_space>({from, options, bound}).run();
+    REQUIRE_FALSE(done);
+    CHECK(done.failure().code == errc::corrupt);
+    CHECK(done.failure().message.find("load \"h1\"") == 0);
+    CHECK_FALSE(many.half_targets[1].loaded());
+    CHECK(many.loaded() > 0);
+    CHECK(device.due_operations() == 0);
+  }
+}
+
+TEST_CASE("no fault of a device marks compressed tensors that are not there") {
+  const thread_pool pool(2);
+  compressed many(4);
+  std::size_t faults = 0;
+  for (const device_fault fault : device_faults) {
+    for (std::uint64_t after = 0;; after += 1 + after / 8) {
+      CAPTURE(std::string(to_string(fault)));
+      CAPTURE(after);
+      fake_device device(after, std::size_t{256} << 20);
+      bool fired = false;
+      {
+        many.targets.clear();
+        many.half_targets.clear();
+        many.float_targets.clear();
+        many.add_targets({{&device, 0}, {&device, device.new_stream()}});
+        context how;
+        how.limit.memory = std::size_t{64} << 20;
+        if (after % 2 == 0) how.executor = pool.executor();
+        const checkpoint from = open(many.store, how).value();
+        device.arm(fault, after);
+        const result<void> done = many.load(from);
+        fired = device.fired();
+        CHECK(device.due_operations() == 0);
+        if (!fired) CHECK(done.has_value());
+        if (!done) CHECK(done.failure().code == errc::device);
+        device.recover();
+        if (fault != device_fault::stream_gone) {
+          const std::size_t loaded = many.loaded();
+          if (done) CHECK(loaded == 8);
+        }
+        faults += fired ? 1 : 0;
+      }
+      many.targets.clear();
+      many.half_targets.clear();
+      many.float_targets.clear();
+      CHECK(device.live_allocations() == 0);
+      CHECK(device.pinned_ranges() == 0);
+      if (!fired) break;
+    }
+  }
+  CHECK(faults > 40);
 }
 
 TEST_CASE("a device without room for the staged copy gets the tensors one by one") {

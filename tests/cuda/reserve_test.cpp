@@ -56,6 +56,23 @@ TEST_CASE("scratch memory is kept while somebody holds the reserve, and goes wit
   space.deallocate(plain, 500);
 }
 
+TEST_CASE("streams of a reserve are made when they are asked for, and end with it") {
+  const fresh_devices devices;
+  const cuda_space space(1);
+  CHECK(space.lane(0).failure().code == errc::device);  // nobody holds one
+  auto held = space.reserve();
+  CHECK(fake_runtime_alive().streams == 0);
+  const cuda_space first = space.lane(0).value();
+  CHECK(first == space.lane(0).value());
+  CHECK(first != space);
+  CHECK(first.device() == 1);
+  CHECK(fake_runtime_alive().streams == 1);
+  CHECK(space.lane(cuda_space::lanes - 1).value() != first);
+  CHECK(fake_runtime_alive().streams == cuda_space::lanes);
+  held = nullptr;
+  CHECK(fake_runtime_alive().streams == 0);
+}
+
 TEST_CASE("a tensor that finds no room has what the reserve keeps") {
   const fresh_devices devices({.capacity = 1000});
   const cuda_space space;

@@ -324,6 +324,36 @@ TEST_CASE("each fault in each place is a named error; nothing is left, and the t
   CHECK(faults_seen > 60);
 }
 
+TEST_CASE(
+    "compressed weights are decoded on streams of the device's own, which end with the load") {
+  std::mt19937 random(1);
+  std::normal_distribution<float> weights(0, 0.02F);
+  std::vector<float> values(600'000);
+  for (float& one : values) one = weights(random);
+  const memory_store store;
+  save(store, {{"a", values}, {"b", values}}, {.rules = {{.codecs = blosc_codecs()}}}).value();
+  for (const bool together : {false, true}) {
+    const fresh_devices devices;
+    const auto stream = zarrpoint::cuda::stream::make(1).value();
+    const cuda_space space = stream.space(zarrpoint_test::fake_kernels());
+    const checkpoint read = open(store).value();
+    auto a = zarrpoint::cuda::tensor<float>::make({600'000}, space).value();
+    auto b = zarrpoint::cuda::tensor<float>::make({600'000}, space).value();
+    if (together) {
+      load_into_all(read, {{"a", a}, {"b", b}}).value();
+    } else {
+      read.load_into("a", a).value();
+      read.load_into("b", b).value();
+    }
+    const auto count = fake_cuda_device(1).count().kernels;
+    CHECK(count.decode_literals > 0);
+    CHECK(count.join_planes == count.decode_literals);
+    CHECK(a.download().value() == values);
+    CHECK(b.download().value() == values);
+    CHECK(zarrpoint_test::fake_runtime_alive().streams == 1);
+  }
+}
+
 TEST_CASE("without a device the error says so, and the host is not touched") {
   const memory_store store;
   REQUIRE(save(store, {{"w", std::vector<int>(10, 1)}}));

@@ -62,6 +62,13 @@ struct fake_space {
   zp::result<void> pin(zp::mutable_bytes host) const { return owner->pin(host); }
   void unpin(zp::mutable_bytes host) const noexcept { owner->unpin(host); }
 
+  /// Streams of the device's own.
+  static constexpr std::size_t lanes = 16;
+  zp::result<fake_space> lane(std::size_t i) const {
+    ZARRPOINT_TRY(own, owner->lane(i));
+    return fake_space{owner, own};
+  }
+
   bool has_kernels() const { return owner->has_kernels(); }
   zp::result<void> move(const zp::strided_move& m) const {
     const auto to = reach_of(m.to, m.shape, m.to_strides, m.element_size);
@@ -135,7 +142,7 @@ struct fake_space {
     return {reach.bytes == 0 ? nullptr : data + reach.low, reach.bytes};
   }
 };
-static_assert(zp::kernel_space<fake_space>);
+static_assert(zp::kernel_space<fake_space> && zp::forking_space<fake_space>);
 
 /// A dense tensor on a fake device, with the members that the structural handler looks for. What
 /// is done to it runs on the stream of its space.

@@ -282,6 +282,15 @@ class fake_device {
     return {};
   }
 
+  /// A stream of the device's own; a new one where a test has destroyed it.
+  zp::result<std::size_t> lane(std::size_t i) {
+    const std::lock_guard lock(mutex_);
+    ZARRPOINT_CHECK(enter(std::nullopt, {}));
+    while (lanes_.size() <= i) lanes_.push_back(streams_.add());
+    if (!streams_.is_alive(lanes_[i])) lanes_[i] = streams_.add();
+    return lanes_[i];
+  }
+
   zp::result<std::byte*> allocate_on(std::size_t stream, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     ZARRPOINT_CHECK(enter(stream, {fault::allocation}));
@@ -353,6 +362,8 @@ class fake_device {
     if (kind != nullptr) ++(counters_.kernels.*kind);
     operation one;
     one.device_side = std::move(used);
+    one.has_table = kind == &kernel_counts::scatter || kind == &kernel_counts::decode_literals ||
+                    kind == &kernel_counts::join_planes;
     one.run = std::move(run);
     return work(stream, std::move(one));
   }
@@ -430,6 +441,7 @@ class fake_device {
   fake_memory memory_;
   fake_streams streams_;
   int number_;
+  std::vector<std::size_t> lanes_;
   std::vector<range> pinned_;
   counters counters_;
   bool kernels_ = true;

@@ -32,6 +32,7 @@ template <class T>
 class pending;
 namespace detail {
 struct array_state;
+class stored_read;
 
 /// Who handed out an array knows more of a read that failed than the array does.
 class read_origin {
@@ -205,6 +206,8 @@ class array {
   result<std::optional<raw_object>> raw(const dims& object, const read_options& options = {}) const;
 
  private:
+  friend class detail::stored_read;
+
   explicit array(std::shared_ptr<const detail::array_state> shared) : state_(std::move(shared)) {}
 
   read_options with_digests(read_options options) const noexcept;

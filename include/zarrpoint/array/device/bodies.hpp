@@ -4,6 +4,8 @@
 
 #include <zarrpoint/array/device/device_crc32c.hpp>
 #include <zarrpoint/array/device/device_decoding.hpp>
+#include <zarrpoint/array/device/stored_read.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -20,8 +22,8 @@ ZARRPOINT_INLINE box byte_planes::chunks_of(const box& part, const dims& chunk) 
   return out;
 }
 
-ZARRPOINT_INLINE std::pair<box, box> byte_planes::place_of(const box& chunks,
-                                                           const selection& part) const {
+ZARRPOINT_INLINE std::pair<box, box> byte_planes::place_of(const box& chunks, const dims& chunk,
+                                                           const selection& part) {
   std::pair<box, box> out{chunks, chunks};
   for (std::size_t d = 0; d < chunks.rank(); ++d) {
     const index_t first = chunks.offset[d] * chunk[d];
@@ -77,18 +79,61 @@ ZARRPOINT_INLINE bool has_planes(const array& of) {
   return are_shuffled(name(0), name(1));
 }
 
-ZARRPOINT_INLINE bool planes_suit(const array& of, const selection& part, std::size_t most) {
+/// Whether most of what the inner chunks of a selection hold is wanted, and each is worth a kernel
+/// and fits into `most` bytes, as elements of `size` bytes.
+ZARRPOINT_INLINE bool chunks_suit(const array& of, const selection& part, std::size_t size,
+                                  std::size_t most) {
   constexpr std::size_t least = std::size_t{64} << 10;
-  if (!has_planes(of)) return false;
   const dims& chunk = of.layout().grid().inner_shape;
-  const std::size_t size = of.spec().type.size();
   const std::size_t chunk_bytes = byte_count(chunk, size).value_or(0);
+  const std::size_t stored = byte_count(chunk, of.spec().type.size()).value_or(0);
   const bool steps = std::any_of(part.step.begin(), part.step.end(), [](auto n) { return n != 1; });
-  if (steps || chunk_bytes < least || chunk_bytes > most) return false;
+  if (steps || stored < least || chunk_bytes > most) return false;
   const std::size_t wanted = byte_count(part.shape, size).value_or(0);
   const box chunks = byte_planes::chunks_of({part.offset, part.shape}, chunk);
   const std::size_t sent = byte_count(chunks.shape, chunk_bytes).value_or(SIZE_MAX);
   return wanted != 0 && sent - wanted <= wanted / 2;
+}
+
+ZARRPOINT_INLINE bool planes_suit(const array& of, const selection& part, std::size_t most) {
+  return has_planes(of) && chunks_suit(of, part, of.spec().type.size(), most);
+}
+
+/// Whether these codecs are `bytes`, `blosc` and perhaps `crc32c`; `name(i)` is null behind the
+/// last.
+template <class Name>
+bool are_frames(Name&& name) {
+  const std::string* const first = name(0);
+  const std::string* const second = name(1);
+  const std::string* const third = name(2);
+  return first != nullptr && second != nullptr && *first == "bytes" &&
+         (*second == "blosc" || *second == "numcodecs.blosc") &&
+         (third == nullptr || (*third == "crc32c" && name(3) == nullptr));
+}
+
+ZARRPOINT_INLINE bool frames_suit(const array& of, const selection& part, std::size_t most,
+                                  std::size_t element_size) {
+  const array_metadata& metadata = of.metadata();
+  const dtype& type = metadata.type;
+  const std::size_t size = type.scalar_size();
+  if (!type.is_number() || type.kind() == dtype_kind::bool_ || type.is_below_byte() || size > 8 ||
+      metadata.shape.rank() == 0 || !metadata.edges.empty() || has_flipped_order(of))
+    return false;
+  const std::vector<codec_spec>& codecs = metadata.codecs;
+  const auto stored_as_frames = [&] {
+    if (codecs.empty() || codecs[0].name != sharding_config::name)
+      return are_frames(
+          [&](std::size_t i) { return i < codecs.size() ? &codecs[i].name : nullptr; });
+    const json* const list = codecs[0].configuration.find("codecs");
+    const json::array* const inner = list == nullptr ? nullptr : list->if_array();
+    return inner != nullptr && of.layout().shard() != nullptr &&
+           are_frames([&](std::size_t i) -> const std::string* {
+             if (i >= inner->size()) return nullptr;
+             const json* const found = (*inner)[i].find("name");
+             return found == nullptr ? nullptr : found->if_string();
+           });
+  };
+  return stored_as_frames() && chunks_suit(of, part, std::max(element_size, type.size()), most);
 }
 
 /// How many planes the shuffle of this configuration makes; 1 when they are not known.
@@ -219,6 +264,75 @@ ZARRPOINT_INLINE std::optional<array> in_flipped_order(const array& of) {
   auto out = array::from_metadata(of.store(), of.key(), std::move(metadata), of.default_context());
   if (!out) return std::nullopt;
   return *std::move(out);
+}
+
+// --------------------------------------------------------------------------------- stored_read.hpp
+
+ZARRPOINT_INLINE stored_read::stored_read(const array_state& of, const selection& part,
+                                          const read_options& options)
+    : of_(of),
+      nowhere_{nullptr, of.metadata.type, part.shape, dims(part.shape.rank(), 0), {}, {}},
+      steps_(of, *options.how, nowhere_, options) {}
+
+ZARRPOINT_INLINE result<std::vector<stored_chunk>> stored_read::run(const array& of,
+                                                                    const selection& part,
+                                                                    mutable_bytes into,
+                                                                    const read_options& options) {
+  return guarded([&]() -> result<std::vector<stored_chunk>> {
+    const read_options checked = of.with_digests(options);
+    stored_read operation(*of.state_, part, checked);
+    operation.steps_.grid_ = of.layout().grid();
+    ZARRPOINT_TRY(plan, box_plan::make(operation.steps_.grid_, part));
+    operation.steps_.plan_ = plan;
+    return of.explained(at_array(operation.read(into), *of.state_));
+  });
+}
+
+ZARRPOINT_INLINE result<std::vector<stored_chunk>> stored_read::read(mutable_bytes into) {
+  constexpr std::size_t alignment = 16;
+  std::vector<stored_chunk> out;
+  out.reserve(steps_.plan_.size());
+  read_operation::opened from;
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < steps_.plan_.size(); ++i) {
+    const plan_item item = steps_.plan_.at(i);
+    const std::string key = of_.chunk_key(item.object);
+    if (i == item.object_first) {
+      const scratch_pool::lease scratch = steps_.pool_->borrow(&steps_.own_.text);
+      auto opened = steps_.open_object(key, *scratch);
+      if (!opened) return std::move(opened).at("chunk " + key).failure();
+      from = *std::move(opened);
+      if (from.object != nullptr && item.object_items > 1) steps_.coalesce(item, *from.object);
+    }
+    auto taken = read_chunk(item, from, into.subspan(used));
+    if (!taken && of_.sharded()) taken = std::move(taken).at(of_.inner_name(item.inner));
+    if (!taken) return std::move(taken).at("chunk " + key).failure();
+    stored_chunk& one = out.emplace_back(stored_chunk{item.first_element, used, *taken});
+    for (std::size_t d = 0; d < one.index.rank(); ++d) one.index[d] /= steps_.grid_.inner_shape[d];
+    if (taken->empty()) continue;
+    const std::size_t bytes = taken->size() + alignment - 1 + sizeof(std::uint32_t);
+    used = std::min(used + bytes / alignment * alignment, into.size());
+  }
+  return out;
+}
+
+ZARRPOINT_INLINE result<bytes_view> stored_read::read_chunk(const plan_item& item,
+                                                            const read_operation::opened& from,
+                                                            mutable_bytes into) const {
+  constexpr std::size_t trailer = sizeof(std::uint32_t);
+  ZARRPOINT_TRY(found, steps_.check_entry(item, from));
+  const bool has_trailer = of_.layout.chain().ends_with_crc32c();
+  if (found.entry.absent() || found.entry.size > into.size() || found.entry.size <= trailer)
+    return bytes_view();
+  const mutable_bytes stored = into.first(static_cast<std::size_t>(found.entry.size));
+  ZARRPOINT_CHECK(
+      steps_.read_stored({item, nowhere_, *from.object->bytes, found.entry, nullptr}, stored));
+  ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
+  if (!has_trailer) return bytes_view(stored);
+  const phase_scope verifies = steps_.at(phase::verify, stored.size());
+  const bytes_view frame = stored.first(stored.size() - trailer);
+  const bool is_good = crc32c(frame) == load_le<std::uint32_t>(stored.data() + frame.size());
+  return is_good ? frame : bytes_view();  // the host's decoder has the words for it
 }
 
 // ------------------------------------------------------------------------------- device_crc32c.hpp

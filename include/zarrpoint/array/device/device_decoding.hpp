@@ -35,7 +35,10 @@ struct byte_planes {
   static box chunks_of(const box& part, const dims& chunk);
   /// The elements of a box of inner chunks that a selection of steps of 1 wants. They are told as a
   /// box counted from the first of those chunks, and as a box of the selection.
-  std::pair<box, box> place_of(const box& chunks, const selection& part) const;
+  std::pair<box, box> place_of(const box& chunks, const selection& part) const {
+    return place_of(chunks, chunk, part);
+  }
+  static std::pair<box, box> place_of(const box& chunks, const dims& chunk, const selection& part);
   /// One of a box of inner chunks, in row-major order.
   static box one_of(const box& chunks, std::size_t i);
   /// What is read of `source` for a box of inner chunks: row-major, one after another.
@@ -46,6 +49,12 @@ struct byte_planes {
 /// Each takes a kernel, so that small ones are not worth it, and comes whole, so that most of them
 /// must be wanted. It fits into `most` bytes. Cheap, too.
 bool planes_suit(const array& of, const selection& part, std::size_t most = SIZE_MAX);
+
+/// Whether a device should have the inner chunks of a selection as Blosc frames, if they are such
+/// as its kernels decode: by the same rule. Each fits into `most` bytes, also as elements of
+/// `element_size` bytes. Cheap, too.
+bool frames_suit(const array& of, const selection& part, std::size_t most = SIZE_MAX,
+                 std::size_t element_size = 1);
 
 /// The planes of an array that is stored so; nothing for others, and where the fill value is not
 /// the same as planes: where its bytes differ.

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/array/base/scratch_pool.hpp>
 #include <zarrpoint/array/device/device_decoding.hpp>
+#include <zarrpoint/array/device/frame_delivery.hpp>
 #include <zarrpoint/array/grid/piece_grid.hpp>
 #include <zarrpoint/array/shard/layout.hpp>
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
@@ -30,14 +31,25 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
   return ring_of(how.scratch->kept(), space, how.scratch->resource(), how.limit.memory);
 }
 
+/// What reads to a device share with each other.
+template <device_space Space>
+struct device_share {
+  unsigned workers = UINT_MAX;  ///< at most so many pieces of each at a time
+  /// By these the device decodes frames that it can; null: the host does. Whoever waits for a read
+  /// then asks them for damage, and has the host read again what `decoded` on the device.
+  device_lanes<Space>* lanes = nullptr;
+  bool decoded = false;
+};
+
 /// A read of an array to a device. Pieces of whole inner chunks are read and decoded into pinned
 /// host memory, and copied from there while the next ones are read. All work of the device goes on
 /// the stream of the target's space.
 ///
 /// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
 /// bytes; numbers of the other byte order become this machine's there. Inner chunks whose bytes
-/// were shuffled are put together there, too, if they are large and most of them is wanted. Else
-/// the host does it on the way. A piece of one inner chunk that is larger than a slot of the ring
+/// were shuffled are put together there, too, if they are large and most of them is wanted. Frames
+/// of Blosc that kernels know are decoded there under the same conditions. Else the host does it on
+/// the way. A piece of one inner chunk that is larger than a slot of the ring
 /// takes host memory of its size. Checksums are verified on the host.
 template <device_space Space>
 class device_read {
@@ -58,6 +70,7 @@ class device_read {
     if (!has_kernels(into.space) || (stored_ != into.type && !casts)) return;
     flipped_ = detail::in_flipped_order(from);
     may_have_planes_ = flipped_ || !detail::has_flipped_order(from);
+    may_have_frames_ = true;
     flips_at_end_ = flipped_ && stored_ == into.type && delivery_.is_run();
     computes_ = stored_ != into.type || (flipped_ && !flips_at_end_);
   }
@@ -70,11 +83,12 @@ class device_read {
     const dtype& stored = from.spec().type;
     if (stored != into.type) return stored.size() <= into.type.size();
     return detail::has_flipped_order(from) ||
-           detail::planes_suit(from, box::whole(from.metadata().shape));
+           detail::planes_suit(from, box::whole(from.metadata().shape)) ||
+           detail::frames_suit(from, box::whole(from.metadata().shape));
   }
 
-  /// At most so many pieces at a time; without it as many as the ring has slots.
-  void limit_workers(unsigned most) noexcept { most_workers_ = std::max(most, 1U); }
+  /// What the read shares with others, which outlives it.
+  void share(device_share<Space>& with) noexcept { share_ = &with; }
 
   /// Reads `part`, whose shape is the target's. When it returns, all has been read and its copies
   /// are asked for: they are done when the event has happened. After an error nothing of it is
@@ -119,9 +133,13 @@ class device_read {
  private:
   /// Shards that a read keeps open: a load has many reads at a time, and files are few.
   static constexpr std::size_t most_open = 16;
+  static constexpr std::size_t least_piece = std::size_t{1} << 20;
 
   const mutable_tensor_view<Space>& target() const noexcept { return delivery_.target(); }
   std::size_t slot_bytes() const noexcept { return delivery_.ring().slot_bytes(); }
+  unsigned most_workers() const noexcept {
+    return share_ == nullptr ? UINT_MAX : std::max(share_->workers, 1U);
+  }
   std::size_t element_bytes() const { return std::max(stored_.size(), target().type.size()); }
 
   template <class T>
@@ -152,12 +170,23 @@ class device_read {
 
   /// Reads all pieces; what they are is decided here.
   result<typename Space::event> run_pieces() {
+    if (cut_frames()) return run_frames();
     const bool by_planes = cut_planes();
     if (!by_planes) cut();
     const auto read = [&](std::size_t i) {
       return by_planes ? read_planes(pieces_.at(i)) : read_piece(pieces_.at(i));
     };
     return run(pieces_.size(), read, [this] { return flip(); });
+  }
+
+  /// The same where lanes of the device decode them.
+  result<typename Space::event> run_frames() {
+    ZARRPOINT_CHECK(frames_.begin(part_, *share_->lanes));
+    const auto read = [&](std::size_t i) { return read_frames(pieces_.at(i)); };
+    auto last = run(pieces_.size(), read, [this] { return frames_.join(); });
+    if (!last) share_->lanes->wait();
+    share_->decoded |= frames_.has_used_lanes();
+    return last;
   }
 
   /// Decides what is read at a time. Pieces share no inner chunk where that must be read whole.
@@ -181,11 +210,27 @@ class device_read {
     if (!planes_) planes_ = detail::planes_of(from_);
     may_have_planes_ = planes_.has_value();
     if (!planes_) return false;
-    const std::size_t chunk = planes_->chunk_bytes();
-    chunks_ = selection(planes_->chunks_of({part_.offset, part_.shape}));
-    pieces_ = piece_grid::make(chunks_, dims(chunks_.rank(), 1), chunk, wanted_bytes(chunk));
-    piece_bytes_ = slot_bytes();
+    cut_chunks(planes_->chunk, wanted_bytes(planes_->chunk_bytes()));
     return true;
+  }
+
+  /// The same for pieces that come as they are stored.
+  bool cut_frames() {
+    const bool may = may_have_frames_ && share_ != nullptr && share_->lanes != nullptr;
+    if (!may || !detail::frames_suit(from_, part_, slot_bytes(), element_bytes())) return false;
+    // A kernel takes as long for one chunk as for many: large pieces, but one for each thread.
+    const std::size_t bytes = byte_count(part_.shape, stored_.size()).value_or(SIZE_MAX);
+    const std::size_t threads = std::min<std::size_t>(how_.executor.concurrency(), most_workers());
+    cut_chunks(frames_.chunk(),
+               std::clamp(bytes / threads, std::min(least_piece, slot_bytes()), slot_bytes()));
+    return true;
+  }
+
+  void cut_chunks(const dims& chunk, std::size_t wanted) {
+    chunks_ = selection(byte_planes::chunks_of({part_.offset, part_.shape}, chunk));
+    pieces_ = piece_grid::make(chunks_, dims(chunks_.rank(), 1),
+                               byte_count(chunk, stored_.size()).value_or(SIZE_MAX), wanted);
+    piece_bytes_ = slot_bytes();
   }
 
   /// Some pieces for each slot, so that reading and copying overlap, but none too small. Those that
@@ -195,7 +240,7 @@ class device_read {
     const std::size_t bytes = byte_count(part_.shape, element_bytes()).value_or(SIZE_MAX);
     const std::size_t chunks = (how_.executor.concurrency() + slots - 1) / slots;
     const std::size_t least =
-        std::max(std::size_t{1} << 20, chunk * std::min<std::size_t>(chunks, slot_bytes() / chunk));
+        std::max(least_piece, chunk * std::min<std::size_t>(chunks, slot_bytes() / chunk));
     return std::min(std::max(bytes / (2 * slots), least), slot_bytes());
   }
 
@@ -232,7 +277,7 @@ class device_read {
       how.max_workers = static_cast<unsigned>(
           std::clamp<std::size_t>(in_flight / piece_bytes_, 1, how.max_workers));
     }
-    how.max_workers = std::min(how.max_workers, most_workers_);
+    how.max_workers = std::min(how.max_workers, most_workers());
     result<void> status = parallel_for(how_.executor, count, f, how);
     if (status) status = finish();
     if (status) {
@@ -273,11 +318,36 @@ class device_read {
       if (!done && done.failure().code != errc::unsupported) return std::move(done).failure();
       if (!done) has_unshuffle_.store(false, std::memory_order_relaxed);
     }
+    return read_again(elements, planes_->chunk);
+  }
+
+  /// Reads whole chunks of which kernels do not make elements after all.
+  result<void> read_again(const box& elements, const dims& chunk) {
     // Elements of the target may be larger than what is stored.
     const auto again =
-        piece_grid::make(part_of(part_, elements), planes_->chunk, element_bytes(), slot_bytes());
+        piece_grid::make(part_of(part_, elements), chunk, element_bytes(), slot_bytes());
     for (std::size_t i = 0; i < again.size(); ++i)
       ZARRPOINT_CHECK(read_piece(within(elements, again.at(i))));
+    return {};
+  }
+
+  /// Reads a piece of inner chunks as they are stored, and the elements of those that kernels do
+  /// not decode.
+  result<void> read_frames(const box& piece) {
+    const selection chunks = part_of(chunks_, piece);
+    const dims& chunk = frames_.chunk();
+    const box elements = byte_planes::place_of({chunks.offset, chunks.shape}, chunk, part_).second;
+    std::vector<box> others(1, elements);
+    if (!frames_.gave_up()) {
+      std::uint64_t bytes = byte_count(elements.shape, stored_.size()).value_or(0);
+      const detail::phase_scope placed(options_.meter->observer(), phase::place, from_.key().str(),
+                                       bytes);
+      ZARRPOINT_TRY(left, frames_.deliver(elements, options_));
+      for (const box& one : left) bytes -= byte_count(one.shape, stored_.size()).value_or(0);
+      options_.meter->add(from_.key().str(), bytes);
+      others = std::move(left);
+    }
+    for (const box& one : others) ZARRPOINT_CHECK(read_again(one, chunk));
     return {};
   }
 
@@ -372,11 +442,34 @@ class device_read {
   selection chunks_;                           // those of which that is so
   std::atomic<bool> has_unshuffle_{true};
   std::atomic<bool> computes_{false};  // whether it has other work with each piece
-  unsigned most_workers_ = UINT_MAX;
+  device_share<Space>* share_ = nullptr;
+  bool may_have_frames_ = false;
+  frame_delivery<Space> frames_{from_, delivery_};
   selection part_;
   piece_grid pieces_;
   std::size_t piece_bytes_ = 0;  ///< the most that a piece has
 };
+
+/// Waits for a read that `start(options, share)` begins, and has the host do it again where kernels
+/// found damage: the error is the host's. Errors: as `device_read::start`.
+template <device_space Space, class Start>
+result<void> read_and_wait(const array& from, const Space& space, const read_options& options,
+                           Start&& start) {
+  const std::string name = "array " + from.store().describe(from.key());
+  device_lanes<Space> lanes(space);
+  device_share<Space> share{.lanes = &lanes};
+  ZARRPOINT_TRY(last, start(options, share));
+  ZARRPOINT_CHECK(space.wait(last).at(name));
+  if (!share.decoded) return {};
+  ZARRPOINT_TRY(damaged, lanes.found_damage().at(name));
+  if (!damaged) return {};
+  progress_meter unseen(nullptr, "read", 0);
+  read_options again = options;
+  again.meter = &unseen;
+  device_share<Space> by_the_host;
+  ZARRPOINT_TRY(second, start(again, by_the_host));
+  return space.wait(second).at(name);
+}
 
 /// Reads the elements of `part` to a device, and waits until they are there. Errors: as
 /// `device_read::start`.
@@ -384,9 +477,12 @@ template <device_space Space>
 result<void> read_to_device(const array& from, const selection& part,
                             const mutable_tensor_view<Space>& into,
                             const read_options& options = {}) {
-  device_read<Space> operation(from, into, options);
-  ZARRPOINT_TRY(last, operation.start(part));
-  return into.space.wait(last).at("array " + from.store().describe(from.key()));
+  const auto start = [&](const read_options& how, device_share<Space>& share) {
+    device_read<Space> operation(from, into, how);
+    operation.share(share);
+    return operation.start(part);
+  };
+  return read_and_wait(from, into.space, options, start);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -14,9 +14,7 @@ template <class Space>
 result<void> read_part_to_device(const array& from, const selection& part,
                                  const mutable_tensor_view<Space>& into,
                                  const read_options& options) {
-  device_read<Space> elements(from, into, options);
-  ZARRPOINT_TRY(last, elements.start(part));
-  return into.space.wait(last).at("array " + from.store().describe(from.key()));
+  return read_to_device(from, part, into, options);
 }
 
 template <class Space>

@@ -54,6 +54,8 @@ class read_operation {
   result<void> fill();
 
  private:
+  friend class stored_read;
+
   /// An object, or null when it is missing, and what is expected of it.
   struct opened {
     std::unique_ptr<stored_object> object;

@@ -29,13 +29,12 @@ class device_batch {
         how_.executor, units_.size(), [this](std::size_t i) { return start(units_[i]); }, how);
     for (unit& one : units_) {
       if (!one.done) continue;
-      result<void> happened = one.space.wait(*one.done);
-      if (happened) {
-        for (const bound_target* target : one.targets) target->mark(true);
-        continue;
-      }
-      one.done.reset();
-      if (status) status = std::move(happened).at(name_of(one));
+      note(one, one.space.wait(*one.done), status);
+    }
+    check_decoded(status);
+    for (const unit& one : units_) {
+      if (!one.done) continue;
+      for (const bound_target* target : one.targets) target->mark(true);
     }
     // Only now: what has no memory to be told must not leave copies under way.
     for (const unit& one : units_) {
@@ -57,14 +56,17 @@ class device_batch {
     std::vector<const bound_target*> targets;
     Space space;
     std::shared_ptr<ring> slots;
+    std::shared_ptr<device_lanes<Space>> lanes;
     std::size_t bytes = 0;  ///< of a slot; 0 for a target that is read piece by piece
     std::optional<typename Space::event> done{};
+    bool decoded = false;  ///< something of it by the lanes
   };
 
   /// The units of a device, and of each of its streams the one that may have room for more.
   struct device_units {
     int number;
     std::shared_ptr<ring> slots;
+    std::shared_ptr<device_lanes<Space>> lanes;
     std::vector<unit> units{};
     std::vector<std::size_t> open{};
   };
@@ -100,7 +102,8 @@ class device_batch {
       auto device = std::find_if(devices.begin(), devices.end(),
                                  [&](const device_units& one) { return one.number == number; });
       if (device == devices.end())
-        device = devices.insert(device, {number, ring_of(how_, view.space)});
+        device = devices.insert(device, {number, ring_of(how_, view.space),
+                                         detail::make_counted<device_lanes<Space>>(view.space)});
       add(*device, *target, view);
     }
     std::size_t most = 0;
@@ -119,7 +122,7 @@ class device_batch {
   void add(device_units& device, const bound_target& target,
            const mutable_tensor_view<Space>& view) const {
     const std::size_t bytes = bytes_of(view);
-    unit alone{{&target}, view.space, device.slots};
+    unit alone{{&target}, view.space, device.slots, device.lanes};
     if (bytes > device.slots->slot_bytes() / 4 || !is_dense(view)) {
       device.units.push_back(std::move(alone));
       return;
@@ -159,14 +162,61 @@ class device_batch {
   }
 
   result<void> start_large(unit& one, std::size_t i, unsigned workers) {
+    device_share<Space> share{workers, one.lanes.get()};
+    result<void> started = start_apart(one, i, share);
+    one.decoded |= share.decoded;
+    return started;
+  }
+
+  result<void> start_apart(unit& one, std::size_t i, device_share<Space>& share,
+                           progress_meter* meter = nullptr) {
     return checkpoint_access::with_target<Space>(
         in_, *one.targets[i],
         [&](const array& from, const mutable_tensor_view<Space>& into,
-            const read_options& options) -> result<void> {
-          ZARRPOINT_TRY(last, start_to_device(from, into, options, workers));
+            read_options options) -> result<void> {
+          if (meter != nullptr) options.meter = meter;
+          ZARRPOINT_TRY(last, start_to_device(from, into, options, share));
           one.done = last;
           return {};
         });
+  }
+
+  /// Has the host read again what lanes decoded that found damage.
+  void check_decoded(result<void>& status) {
+    std::vector<std::pair<const device_lanes<Space>*, result<bool>>> known;
+    for (unit& one : units_) {
+      if (!one.done || !one.decoded) continue;
+      auto found = std::find_if(known.begin(), known.end(),
+                                [&](const auto& each) { return each.first == one.lanes.get(); });
+      if (found == known.end())
+        found = known.insert(found, {one.lanes.get(), one.lanes->found_damage()});
+      const result<bool>& damaged = found->second;
+      if (!damaged) {
+        note(one, damaged.failure(), status);
+      } else if (*damaged) {
+        result<void> again = read_again(one);
+        if (again) continue;
+        one.done.reset();
+        if (status) status = std::move(again);
+      }
+    }
+  }
+
+  result<void> read_again(unit& one) {
+    progress_meter unseen(nullptr, "read", 0);
+    for (std::size_t i = 0; i < one.targets.size(); ++i) {
+      device_share<Space> by_the_host;
+      ZARRPOINT_CHECK(start_apart(one, i, by_the_host, &unseen));
+      ZARRPOINT_CHECK(named(one, one.space.wait(*one.done)));
+    }
+    return {};
+  }
+
+  /// Of a unit whose elements are not there after all.
+  static void note(unit& one, result<void> happened, result<void>& status) {
+    if (happened) return;
+    one.done.reset();
+    if (status) status = std::move(happened).at(name_of(one));
   }
 
   /// Brings the targets of a unit to the device by way of one slot. Those that the device has work

@@ -100,6 +100,17 @@ class device_space {
   std::shared_ptr<void> reserve() const {
     return detail::per_device<detail::reserve>::share(device_);
   }
+  /// Streams of the reserve's, for as long as somebody has it. Errors: `device`.
+  static constexpr std::size_t lanes = detail::reserve::streams;
+  result<device_space> lane(std::size_t i) const {
+    const auto kept = detail::per_device<detail::reserve>::find(device_);
+    if (kept == nullptr)
+      return error{errc::device, "cuda:" + std::to_string(device_) + ": nothing is in reserve"};
+    cudaStream_t own = nullptr;
+    ZARRPOINT_CHECK(
+        detail::on_device({device_, "creation of a stream"}, [&] { return kept->stream(i, own); }));
+    return device_space(device_, own, kernels_);
+  }
   /// The same from the reserve, where somebody has it. Errors: as `allocate`.
   result<std::byte*> allocate_scratch(std::size_t bytes) const {
     const auto kept = detail::per_device<detail::reserve>::find(device_);
@@ -286,7 +297,8 @@ class device_space {
   cudaStream_t stream_ = nullptr;
   const kernel_table* kernels_ = nullptr;
 };
-static_assert(kernel_space<device_space> && reserving_space<device_space>);
+static_assert(kernel_space<device_space> && reserving_space<device_space> &&
+              forking_space<device_space>);
 
 /// A stream of one's own, which waits for no other. Move-only; it must outlive the spaces, tensors
 /// and views that name it. What it was asked for still runs when it is destroyed.

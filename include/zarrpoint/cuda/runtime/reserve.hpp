@@ -9,10 +9,10 @@
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 /// What the operations on a device keep for each other while there are any (`per_device`): events,
-/// and scratch memory in a pool of its own. The device's default pool, which is the program's,
-/// gives back what is idle whenever somebody waits, unless the program says otherwise; this one
-/// keeps it until the last operation ends. Thread-safe; the device is the current one for all but
-/// the end.
+/// streams, and scratch memory in a pool of its own. The device's default pool, which is the
+/// program's, gives back what is idle whenever somebody waits, unless the program says otherwise;
+/// this one keeps it until the last operation ends. Thread-safe; the device is the current one for
+/// all but the end.
 class reserve {
  public:
   explicit reserve(int device) : device_(device), events_(per_device<event_pool>::share(device)) {}
@@ -20,9 +20,25 @@ class reserve {
   reserve& operator=(const reserve&) = delete;
   /// What is still to be freed on some stream keeps its memory until then.
   ~reserve() {
-    if (pool_ == nullptr) return;
+    if (pool_ == nullptr && streams_[0] == nullptr) return;
     const device_scope scope(device_);
-    static_cast<void>(succeeded(cudaMemPoolDestroy(pool_)));
+    for (const cudaStream_t one : streams_) {
+      if (one != nullptr) static_cast<void>(succeeded(cudaStreamDestroy(one)));
+    }
+    if (pool_ != nullptr) static_cast<void>(succeeded(cudaMemPoolDestroy(pool_)));
+  }
+
+  /// Streams of its own that wait for no others, for parts of operations that overlap.
+  static constexpr std::size_t streams = 8;
+  cudaError_t stream(std::size_t i, cudaStream_t& out) {
+    const std::lock_guard lock(mutex_);
+    cudaError_t status = cudaSuccess;
+    for (std::size_t k = 0; k <= i && status == cudaSuccess; ++k) {
+      if (streams_[k] == nullptr)
+        status = cudaStreamCreateWithFlags(&streams_[k], cudaStreamNonBlocking);
+    }
+    out = streams_[i];
+    return status;
   }
 
   /// Memory to be freed by `cudaFreeAsync`. Where there can be no pool, or this one finds no room,
@@ -73,6 +89,7 @@ class reserve {
   std::mutex mutex_;
   bool tried_ = false;
   cudaMemPool_t pool_ = nullptr;
+  std::array<cudaStream_t, streams> streams_{};  ///< made when they are asked for, the first first
 };
 
 }}}  // namespace zarrpoint::v0::cuda::detail

@@ -159,36 +159,6 @@ class device_delivery {
     return true;
   }
 
- private:
-  /// After the last copy from a slot was asked for: kernels work with the device's memory only.
-  result<void> release(typename staging_ring<Space>::slot& slot) const {
-    ZARRPOINT_TRY(copied, into_.space.record());
-    slot.release(copied);
-    return {};
-  }
-
-  static constexpr std::size_t alignment = 256;
-  /// Narrower rows cost a device more than their bytes.
-  static constexpr std::size_t wide_row = 64;
-
-  /// Whether copies of rows, which keep the order of the elements, are as good as a kernel.
-  static bool is_simple(const packed_rows& rows, const mutable_host_view& packed) {
-    const bool few = rows.is_run() || (rows.copies() == 1 && rows.rows.width >= wide_row);
-    return few && is_dense(packed);
-  }
-  static std::size_t dense_bytes(const dims& shape, dtype type) {
-    return byte_count(shape, type.size()).value_or(0);  // it was counted before
-  }
-  static std::size_t padded(std::size_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
-  static std::size_t padded_bytes(const dims& shape, dtype type) {
-    return padded(dense_bytes(shape, type));
-  }
-  /// Room for elements of `shape` once they are cast, if they are to be.
-  std::size_t cast_bytes(const dims& shape, const device_form& form) const {
-    return form.type == into_.type ? 0 : dense_bytes(shape, into_.type);
-  }
   /// Whether all elements of a chunk lie in `to` as in the chunk.
   static bool is_straight(const mutable_tensor_view<Space>& to, const dims& chunk) {
     return to.shape == chunk && is_dense(to);
@@ -226,6 +196,37 @@ class device_delivery {
     } else {
       return error{errc::unsupported, "this needs a kernel, and the device has none"};
     }
+  }
+
+ private:
+  /// After the last copy from a slot was asked for: kernels work with the device's memory only.
+  result<void> release(typename staging_ring<Space>::slot& slot) const {
+    ZARRPOINT_TRY(copied, into_.space.record());
+    slot.release(copied);
+    return {};
+  }
+
+  static constexpr std::size_t alignment = 256;
+  /// Narrower rows cost a device more than their bytes.
+  static constexpr std::size_t wide_row = 64;
+
+  /// Whether copies of rows, which keep the order of the elements, are as good as a kernel.
+  static bool is_simple(const packed_rows& rows, const mutable_host_view& packed) {
+    const bool few = rows.is_run() || (rows.copies() == 1 && rows.rows.width >= wide_row);
+    return few && is_dense(packed);
+  }
+  static std::size_t dense_bytes(const dims& shape, dtype type) {
+    return byte_count(shape, type.size()).value_or(0);  // it was counted before
+  }
+  static std::size_t padded(std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  }
+  static std::size_t padded_bytes(const dims& shape, dtype type) {
+    return padded(dense_bytes(shape, type));
+  }
+  /// Room for elements of `shape` once they are cast, if they are to be.
+  std::size_t cast_bytes(const dims& shape, const device_form& form) const {
+    return form.type == into_.type ? 0 : dense_bytes(shape, into_.type);
   }
 
   mutable_tensor_view<Space> into_;

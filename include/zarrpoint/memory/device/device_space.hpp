@@ -161,6 +161,15 @@ concept reserving_space = device_space<S> && requires(const S& space, std::size_
   { space.allocate_scratch(bytes) } -> std::same_as<result<std::byte*>>;
 };
 
+/// A device that has streams of its own, by which parts of an operation overlap: `lane(i)` sees it
+/// through one of its `lanes`. They are there while somebody holds its `reserve()`, where it has
+/// one. Errors: those of making a stream.
+template <class S>
+concept forking_space = device_space<S> && requires(const S& space, std::size_t i) {
+  { S::lanes } -> std::convertible_to<std::size_t>;
+  { space.lane(i) } -> std::same_as<result<S>>;
+};
+
 namespace detail {
 
 /// What an operation holds as long as it runs; null where there is nothing to hold.
