@@ -106,6 +106,16 @@ bool saving(const std::string& path) {
   return zp::open(path).value().load<std::vector<float>>("w").value() == numbers(7);
 }
 
+bool compressed(const std::string& path) {
+  const zp::cuda::stream stream = zp::cuda::stream::make(0).value();
+  const std::vector<float> weight = numbers(9);
+
+  zp::save(path, {{"w", weight}}, {.rules = {{.codecs = zp::blosc_codecs()}}}).value();
+
+  const auto there = load_weights<zp::cuda::tensor<float>>(path, {.space = stream.space()});
+  return there.download().value() == weight;
+}
+
 bool other_streams(const std::string& path) {
   const zp::cuda::stream training = zp::cuda::stream::make(0).value();
   const zp::cuda::stream copying = zp::cuda::stream::make(0).value();
@@ -157,8 +167,8 @@ int main(int argc, char** argv) {
   const std::string folder = argc > 1 ? argv[1] : ".";
   const std::string path = folder + "/devices.zarr";
   const bool ok = two_places(path) && into_memory_of_mine(path) && many_at_once(path) &&
-                  whatever_is_there(path) && saving(path) && other_streams(path) &&
-                  several_devices(path) && past_the_host(path);
+                  whatever_is_there(path) && saving(path) && compressed(path) &&
+                  other_streams(path) && several_devices(path) && past_the_host(path);
   std::puts(ok ? "as docs/devices.md says" : "not what docs/devices.md says");
   return ok ? 0 : 1;
 }
