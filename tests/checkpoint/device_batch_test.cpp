@@ -295,7 +295,7 @@ TEST_CASE("compressed tensors are decoded by the devices, and all at a time") {
   }
 }
 
-TEST_CASE("a damaged frame is that of its tensor, whoever finds it") {
+TEST_CASE("a damaged frame is that of its tensor, by the device or the host") {
   for (const bool checksums : {true, false}) {
     fake_device device(1, std::size_t{256} << 20);
     compressed many(6);

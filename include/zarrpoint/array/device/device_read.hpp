@@ -35,8 +35,8 @@ std::shared_ptr<staging_ring<Space>> ring_of(const context& how, const Space& sp
 template <device_space Space>
 struct device_share {
   unsigned workers = UINT_MAX;  ///< at most so many pieces of each at a time
-  /// By these the device decodes frames that it can; null: the host does. Whoever waits for a read
-  /// then asks them for damage, and has the host read again what `decoded` on the device.
+  /// By these the device decodes frames that it can; null: the host does. The one that waits for a
+  /// read then asks them for damage, and has the host read again what `decoded` on the device.
   device_lanes<Space>* lanes = nullptr;
   bool decoded = false;
 };

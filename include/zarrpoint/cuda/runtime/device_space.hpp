@@ -100,12 +100,11 @@ class device_space {
   std::shared_ptr<void> reserve() const {
     return detail::per_device<detail::reserve>::share(device_);
   }
-  /// Streams of the reserve's, for as long as somebody has it. Errors: `device`.
+  /// Streams of the reserve's, for as long as somebody has it; else this one. Errors: `device`.
   static constexpr std::size_t lanes = detail::reserve::streams;
   result<device_space> lane(std::size_t i) const {
     const auto kept = detail::per_device<detail::reserve>::find(device_);
-    if (kept == nullptr)
-      return error{errc::device, "cuda:" + std::to_string(device_) + ": nothing is in reserve"};
+    if (kept == nullptr) return *this;
     cudaStream_t own = nullptr;
     ZARRPOINT_CHECK(
         detail::on_device({device_, "creation of a stream"}, [&] { return kept->stream(i, own); }));

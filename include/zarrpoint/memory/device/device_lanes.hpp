@@ -16,9 +16,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Streams of a device beside those of its users, each with memory of its own, by which parts of
-/// operations overlap; and four bytes at which kernels say that one of them found damage. A device
-/// that has no such streams has one lane: the stream that this was made with. Thread-safe. What
-/// lanes were asked for is waited for at the end.
+/// operations overlap. Beside them four bytes, at which kernels say that one of them found damage.
+/// A device that has no such streams has one lane: the stream that this was made with. Thread-safe.
+/// What lanes were asked for is waited for at the end.
 template <device_space Space>
 class device_lanes {
   struct lane {

@@ -44,9 +44,9 @@ struct device_segment {
   std::uint64_t bytes = 0;
 };
 
-/// The literals of a zstd block (RFC 8878, 3.1.1.3.1) whose bytes lie on a device. Whoever makes it
-/// has checked that streams lie in that memory and that the codes are complete. Its layout is what
-/// kernels read from device memory, aligned to 8.
+/// The literals of a zstd block (RFC 8878, 3.1.1.3.1) whose bytes lie on a device. The one that
+/// makes it has checked that streams lie in that memory and that the codes are complete. Its layout
+/// is what kernels read from device memory, aligned to 8.
 struct device_literals {
   enum kind_of : std::uint32_t { stored, repeated, one_stream, four_streams };
 
