@@ -67,7 +67,7 @@ class frames_on_device {
     const std::size_t plane = from == 0 ? 0 : planes_to_[from - 1];
     space
         .join_planes(reinterpret_cast<const zp::device_planes*>(planes_.data()) + plane,
-                     planes_to_[from + count - 1] - plane, work_.most)
+                     planes_to_[from + count - 1] - plane, work_.most_bytes)
         .value();
   }
   /// Ends the program where the device has other elements.

@@ -80,7 +80,7 @@ bool run_in_steps(const frame_work& work, int* rounds = nullptr) {
       kernels::write_literals(parts[t], *shared, t, to);
     });
   }
-  const std::uint64_t tiles = kernels::divide_up(work.most, kernels::planes_tile);
+  const std::uint64_t tiles = kernels::divide_up(work.most_bytes, kernels::planes_tile);
   for (const zp::device_planes& job : work.planes) {
     for (std::uint64_t tile = 0; tile < tiles; ++tile) {
       for (std::uint32_t t = 0; t < 256; ++t) kernels::join_tile(job, tile, t);
@@ -256,6 +256,55 @@ TEST_CASE("literals kernel: frames by libzstd, and codes of every depth") {
   }
 }
 
+TEST_CASE("frames for a device: a small one makes no large table") {
+  // One zstd stream of blocks that repeat one byte once, named by 64 blocks.
+  constexpr std::size_t block = 1024;
+  constexpr std::size_t blocks = 64;
+  bytes stream(6 + 4 * block);
+  zp::store_le<std::uint32_t>(stream.data(), 0xfd2fb528);
+  stream[4] = std::byte{0x60};  // one segment, two bytes of size, from 256 on
+  stream.insert(stream.begin() + 5, std::byte{});
+  zp::store_le<std::uint16_t>(stream.data() + 5, block - 256);
+  for (std::size_t i = 0; i < block; ++i) {
+    const std::size_t head = 1 << 3 | 1 << 1 | (i + 1 == block ? 1U : 0U);
+    stream[7 + 4 * i] = static_cast<std::byte>(head);
+    stream[7 + 4 * i + 3] = static_cast<std::byte>(i);
+  }
+  const auto frame_of = [&](bool again) {
+    zp::detail::blosc_header header;
+    header.flags = zp::detail::blosc_header::not_split;
+    header.format = zp::detail::blosc_format::zstd;
+    header.block_size = block;
+    header.bytes = again ? block * blocks : block;
+    const std::size_t at = header.body();
+    header.frame_size = at + 4 + stream.size();
+    bytes frame(at + 4);
+    header.write(frame.data());
+    for (std::size_t i = 0; i < header.block_count(); ++i)
+      zp::store_le<std::uint32_t>(frame.data() + 16 + 4 * i, static_cast<std::uint32_t>(at));
+    zp::store_le<std::uint32_t>(frame.data() + at, static_cast<std::uint32_t>(stream.size()));
+    frame.insert(frame.end(), stream.begin(), stream.end());
+    return frame;
+  };
+  placed_frame once(frame_of(false), block);
+  REQUIRE(once.plan());
+  CHECK(once.work.literals.size() == block);
+  CHECK(run_in_steps(once.work));
+  placed_frame small(frame_of(false), block);
+  small.work.room_left = 100 * sizeof(zp::device_literals);
+  CHECK_FALSE(small.plan());
+  CHECK(small.work.literals.empty());
+  CHECK(small.work.room_left == 100 * sizeof(zp::device_literals));
+  placed_frame again(frame_of(true), block * blocks);
+  CHECK_FALSE(again.plan());
+  CHECK(again.work.literals.capacity() <= 2 * block);
+  zp::codec_workspace scratch;
+  bytes to(block * blocks);
+  const auto decoded = zp::blosc_codec().decode(frame_of(true), to, scratch);
+  REQUIRE_FALSE(decoded);
+  CHECK(decoded.failure().message.find("its streams overlap") != std::string::npos);
+}
+
 TEST_CASE("literals kernel: by launches, with the barriers that it has") {
   random_source random(74);
   simulated = {};
@@ -265,7 +314,8 @@ TEST_CASE("literals kernel: by launches, with the barriers that it has") {
     if (!placed.plan()) continue;
     alignas(4) std::byte failed[4]{};
     simulated.has_barriers = true;
-    const auto& [literals, planes, most] = placed.work;
+    const auto& [literals, planes, most, room] = placed.work;
+    CHECK(room < SIZE_MAX);
     REQUIRE(kernels::decode_literals(nullptr, literals.data(), literals.size(), failed) ==
             cudaSuccess);
     simulated.has_barriers = false;

@@ -99,16 +99,22 @@ ZARRPOINT_INLINE bool planes_suit(const array& of, const selection& part, std::s
   return has_planes(of) && chunks_suit(of, part, of.spec().type.size(), most);
 }
 
-/// Whether these codecs are `bytes`, `blosc` and perhaps `crc32c`; `name(i)` is null behind the
-/// last.
-template <class Name>
-bool are_frames(Name&& name) {
-  const std::string* const first = name(0);
-  const std::string* const second = name(1);
-  const std::string* const third = name(2);
-  return first != nullptr && second != nullptr && *first == "bytes" &&
-         (*second == "blosc" || *second == "numcodecs.blosc") &&
-         (third == nullptr || (*third == "crc32c" && name(3) == nullptr));
+/// Whether a codec is `blosc` with frames that kernels may know: of zstd, without a shuffle of
+/// bits.
+ZARRPOINT_INLINE bool makes_frames(const codec_spec& of) {
+  if ((of.name != "blosc" && of.name != "numcodecs.blosc") || !of.must_understand) return false;
+  const json* const compressor = of.configuration.find("cname");
+  const json* const shuffle = of.configuration.find("shuffle");
+  const std::string* const name = compressor == nullptr ? nullptr : compressor->if_string();
+  const std::string* const sorted = shuffle == nullptr ? nullptr : shuffle->if_string();
+  return name != nullptr && *name == "zstd" && (sorted == nullptr || *sorted != "bitshuffle");
+}
+
+/// Whether these codecs are `bytes`, `blosc` and perhaps `crc32c`.
+ZARRPOINT_INLINE bool are_frames(const std::vector<codec_spec>& codecs) {
+  const bool has_trailer = codecs.size() == 3 && codecs[2].name == "crc32c";
+  return (codecs.size() == 2 || has_trailer) && codecs[0].name == "bytes" &&
+         makes_frames(codecs[1]);
 }
 
 ZARRPOINT_INLINE bool frames_suit(const array& of, const selection& part, std::size_t most,
@@ -117,23 +123,13 @@ ZARRPOINT_INLINE bool frames_suit(const array& of, const selection& part, std::s
   const dtype& type = metadata.type;
   const std::size_t size = type.scalar_size();
   if (!type.is_number() || type.kind() == dtype_kind::bool_ || type.is_below_byte() || size > 8 ||
-      metadata.shape.rank() == 0 || !metadata.edges.empty() || has_flipped_order(of))
+      metadata.shape.rank() == 0 || !metadata.edges.empty() || has_flipped_order(of) ||
+      !chunks_suit(of, part, std::max(element_size, type.size()), most))
     return false;
   const std::vector<codec_spec>& codecs = metadata.codecs;
-  const auto stored_as_frames = [&] {
-    if (codecs.empty() || codecs[0].name != sharding_config::name)
-      return are_frames(
-          [&](std::size_t i) { return i < codecs.size() ? &codecs[i].name : nullptr; });
-    const json* const list = codecs[0].configuration.find("codecs");
-    const json::array* const inner = list == nullptr ? nullptr : list->if_array();
-    return inner != nullptr && of.layout().shard() != nullptr &&
-           are_frames([&](std::size_t i) -> const std::string* {
-             if (i >= inner->size()) return nullptr;
-             const json* const found = (*inner)[i].find("name");
-             return found == nullptr ? nullptr : found->if_string();
-           });
-  };
-  return stored_as_frames() && chunks_suit(of, part, std::max(element_size, type.size()), most);
+  if (codecs.empty() || codecs[0].name != sharding_config::name) return are_frames(codecs);
+  const auto config = sharding_config::from_configuration(codecs[0].configuration);
+  return config && of.layout().shard() != nullptr && are_frames(config->codecs);
 }
 
 /// How many planes the shuffle of this configuration makes; 1 when they are not known.
@@ -327,8 +323,14 @@ ZARRPOINT_INLINE result<bytes_view> stored_read::read_chunk(const plan_item& ite
   const mutable_bytes stored = into.first(static_cast<std::size_t>(found.entry.size));
   ZARRPOINT_CHECK(
       steps_.read_stored({item, nowhere_, *from.object->bytes, found.entry, nullptr}, stored));
-  ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
-  if (!has_trailer) return bytes_view(stored);
+  if (!has_trailer) {
+    ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
+    return bytes_view(stored);
+  }
+  // The digest is that of the trailer: no bytes but these are looked at.
+  if (found.digest != nullptr &&
+      load_le<std::uint32_t>(stored.data() + (stored.size() - trailer)) != *found.digest)
+    ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
   const phase_scope verifies = steps_.at(phase::verify, stored.size());
   const bytes_view frame = stored.first(stored.size() - trailer);
   const bool is_good = crc32c(frame) == load_le<std::uint32_t>(stored.data() + frame.size());

@@ -43,14 +43,14 @@ struct device_share {
 
 /// A read of an array to a device. Pieces of whole inner chunks are read and decoded into pinned
 /// host memory, and copied from there while the next ones are read. All work of the device goes on
-/// the stream of the target's space.
+/// the stream of the target's space, or on lanes that this stream then waits for.
 ///
 /// Elements are rearranged and cast by the device's kernels, if it has some and that sends no more
 /// bytes; numbers of the other byte order become this machine's there. Inner chunks whose bytes
 /// were shuffled are put together there, too, if they are large and most of them is wanted. Frames
 /// of Blosc that kernels know are decoded there under the same conditions. Else the host does it on
-/// the way. A piece of one inner chunk that is larger than a slot of the ring
-/// takes host memory of its size. Checksums are verified on the host.
+/// the way. A piece of one inner chunk that is larger than a slot of the ring takes host memory of
+/// its size. Checksums are verified on the host.
 template <device_space Space>
 class device_read {
  public:
@@ -340,10 +340,10 @@ class device_read {
     std::vector<box> others(1, elements);
     if (!frames_.gave_up()) {
       std::uint64_t bytes = byte_count(elements.shape, stored_.size()).value_or(0);
-      const detail::phase_scope placed(options_.meter->observer(), phase::place, from_.key().str(),
-                                       bytes);
       ZARRPOINT_TRY(left, frames_.deliver(elements, options_));
       for (const box& one : left) bytes -= byte_count(one.shape, stored_.size()).value_or(0);
+      const detail::phase_scope placed(options_.meter->observer(), phase::place, from_.key().str(),
+                                       bytes);
       options_.meter->add(from_.key().str(), bytes);
       others = std::move(left);
     }
@@ -444,7 +444,9 @@ class device_read {
   std::atomic<bool> computes_{false};  // whether it has other work with each piece
   device_share<Space>* share_ = nullptr;
   bool may_have_frames_ = false;
-  frame_delivery<Space> frames_{from_, delivery_};
+  frame_delivery<Space> frames_{from_, delivery_,
+                                how_.scratch->kept().template get<frame_outcomes>(
+                                    0, [] { return detail::make_counted<frame_outcomes>(); })};
   selection part_;
   piece_grid pieces_;
   std::size_t piece_bytes_ = 0;  ///< the most that a piece has

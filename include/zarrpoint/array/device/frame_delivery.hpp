@@ -18,21 +18,33 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What became of frames so far, of all loads that share scratch memory: files of other writers may
+/// have none that kernels know.
+struct frame_outcomes {
+  std::atomic<std::size_t> planned{0};  ///< that a lane was asked for
+  std::atomic<std::size_t> refused{0};  ///< that are none that kernels know
+
+  bool are_bad() const { return refused.load() > planned.load(); }
+};
+
 /// Inner chunks of an array that go to a device as they are stored, in slots of a ring, where lanes
 /// decode them and bring their elements to a target. Thread-safe but for `begin`.
 template <device_space Space>
 class frame_delivery {
  public:
   /// Both must outlive it.
-  frame_delivery(const array& from, const device_delivery<Space>& to)
-      : from_(from), delivery_(to), stored_(from.spec().type) {}
+  frame_delivery(const array& from, const device_delivery<Space>& to,
+                 std::shared_ptr<frame_outcomes> outcomes)
+      : from_(from), delivery_(to), stored_(from.spec().type), outcomes_(std::move(outcomes)) {}
 
   const dims& chunk() const { return from_.layout().grid().inner_shape; }
 
-  /// For what suits (`frames_suit`) of a selection. Errors: those of the space.
+  /// Before the pieces of a selection that suits (`frames_suit`). Waits for what the target waits
+  /// for. Errors: those of the space.
   result<void> begin(const selection& part, device_lanes<Space>& lanes) {
     part_ = part;
     lanes_ = &lanes;
+    ZARRPOINT_CHECK(named(lanes.settle(delivery_.target())));
     ZARRPOINT_TRY(begun, named(delivery_.target().space.record()));
     begun_ = begun;
     return {};
@@ -46,18 +58,22 @@ class frame_delivery {
       ZARRPOINT_TRY(slot, named(delivery_.ring().acquire()));
       // Behind them there is room for the table of what kernels do.
       const mutable_bytes bytes = slot.bytes();
-      ZARRPOINT_TRY(stored,
-                    stored_read::run(from_, part_of(part_, elements),
-                                     bytes.first(bytes.size() - bytes.size() / 32), options));
-      piece work = place(stored);
+      auto stored = stored_read::run(from_, part_of(part_, elements),
+                                     bytes.first(bytes.size() - bytes.size() / 32), options);
+      // The host's way can do with less memory.
+      if (!stored && stored.failure().code == errc::resource_limit)
+        return std::vector<box>(1, elements);
+      if (!stored) return std::move(stored).failure();
+      piece work = place(*stored);
       if (work.frames.empty()) return std::move(work.others);
       ZARRPOINT_TRY(lane, named(lanes_->take(elements_at() + work.elements)));
       if (lane) plan(work, *lane);
-      if (!lane || refused_.load() > planned_.load()) gave_up_.store(true);
+      if (!lane) gave_up_.store(true);
       if (!lane || work.frames.empty()) return std::vector<box>(1, elements);
       result<void> asked = decode(slot, work, *lane);
       if (asked) return std::move(work.others);
-      if (asked.failure().code != errc::unsupported)
+      const errc why = asked.failure().code;
+      if (why != errc::unsupported && why != errc::resource_limit)
         return named(std::move(asked).at(chunks_of_piece(from_, part_, elements))).failure();
       static_cast<void>(wait_for_stream(lane->space()));
     }
@@ -66,11 +82,13 @@ class frame_delivery {
   }
 
   /// Whether there is no more that lanes can do: the host is to do the rest.
-  bool gave_up() const { return gave_up_.load(); }
-  bool has_used_lanes() const { return used_.load() != 0; }
+  bool gave_up() const { return gave_up_.load() || outcomes_->are_bad(); }
+  bool has_used_lanes() const { return lanes_used_.load() != 0; }
 
   /// Has the stream of the target wait for what lanes were asked for. Errors: those of the space.
-  result<void> join() const { return named(lanes_->join(delivery_.target().space, used_.load())); }
+  result<void> join() const {
+    return named(lanes_->join(delivery_.target().space, lanes_used_.load()));
+  }
 
  private:
   /// An inner chunk in a slot, and where its elements go.
@@ -105,8 +123,8 @@ class frame_delivery {
   static std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
   std::size_t slot_bytes() const { return delivery_.ring().slot_bytes(); }
   std::size_t chunks_bytes() const { return aligned(slot_bytes() + slot_bytes() / 64); }
-  std::size_t planes_at() const { return aligned(slot_bytes()); }
-  std::size_t elements_at() const { return planes_at() + chunks_bytes(); }
+  std::size_t decoded_at() const { return aligned(slot_bytes()); }
+  std::size_t elements_at() const { return decoded_at() + chunks_bytes(); }
   std::size_t chunk_bytes() const { return byte_count(chunk(), stored_.size()).value_or(0); }
 
   static std::uint64_t address(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at); }
@@ -136,7 +154,10 @@ class frame_delivery {
   /// What kernels do with them. Frames that they do not know are left to the host.
   void plan(piece& of, const typename device_lanes<Space>::loan& lane) {
     std::vector<frame> known;
-    std::uint64_t room = address(lane.memory() + planes_at());
+    std::uint64_t room = address(lane.memory() + decoded_at());
+    const frame& last = of.frames.back();
+    of.used = last.stored.offset + aligned(last.stored.bytes.size() + 4);
+    of.work.room_left = slot_bytes() - std::min(of.used, slot_bytes());
     for (frame& one : of.frames) {
       const std::byte* const to = one.elements_at ? lane.memory() + *one.elements_at : one.to.data;
       const frame_place at{address(lane.memory() + one.stored.offset), room, address(to),
@@ -146,13 +167,11 @@ class frame_delivery {
         continue;
       }
       room += aligned(chunk_bytes());
-      of.used = one.stored.offset + aligned(one.stored.bytes.size() + 4);
       one.to.space = lane.space();
       known.push_back(std::move(one));
     }
-    if (of.end() > slot_bytes()) known.clear();
-    planned_ += known.size();
-    refused_ += of.frames.size() - known.size();
+    outcomes_->planned += known.size();
+    outcomes_->refused += of.frames.size() - known.size();
     of.frames = std::move(known);
   }
 
@@ -162,9 +181,11 @@ class frame_delivery {
     const Space& by = lane.space();
     const frame_work& work = of.work;
     std::byte* const host = slot.bytes().data();
-    std::memcpy(host + of.used, work.literals.data(), of.planes_at() - of.used);
-    std::memcpy(host + of.planes_at(), work.planes.data(), of.end() - of.planes_at());
-    used_ |= std::uint64_t{1} << lane.number();
+    std::copy_n(reinterpret_cast<const std::byte*>(work.literals.data()), of.planes_at() - of.used,
+                host + of.used);
+    std::copy_n(reinterpret_cast<const std::byte*>(work.planes.data()), of.end() - of.planes_at(),
+                host + of.planes_at());
+    lanes_used_ |= std::uint64_t{1} << lane.number();
     ZARRPOINT_CHECK(by.follow(begun_));
     slot.used_by(by);
     ZARRPOINT_CHECK(by.copy_from_host(lane.memory(), host, {.width = of.end()}));
@@ -175,9 +196,9 @@ class frame_delivery {
     const auto* const planes = reinterpret_cast<const device_planes*>(first + of.planes_at());
     if (!work.literals.empty())
       ZARRPOINT_CHECK(by.decode_literals(literals, work.literals.size(), lanes_->verdict()));
-    ZARRPOINT_CHECK(by.join_planes(planes, work.planes.size(), work.most));
+    ZARRPOINT_CHECK(by.join_planes(planes, work.planes.size(), work.most_bytes));
     // What was decoded is not needed any more: there is room for elements that are cast.
-    std::byte* const room = lane.memory() + planes_at();
+    std::byte* const room = lane.memory() + decoded_at();
     for (const frame& one : of.frames) {
       std::byte* const elements = one.elements_at ? lane.memory() + *one.elements_at : one.to.data;
       ZARRPOINT_CHECK(delivery_.place(one.to, {elements, chunk(), one.wanted}, {stored_}, room));
@@ -192,9 +213,8 @@ class frame_delivery {
   device_lanes<Space>* lanes_ = nullptr;
   typename Space::event begun_{};  ///< lanes come after it
   std::atomic<bool> gave_up_{false};
-  std::atomic<std::uint64_t> used_{0};   ///< a bit for each lane
-  std::atomic<std::size_t> planned_{0};  ///< frames that a lane was asked for
-  std::atomic<std::size_t> refused_{0};  ///< those that are none that kernels know
+  std::atomic<std::uint64_t> lanes_used_{0};  ///< a bit for each
+  const std::shared_ptr<frame_outcomes> outcomes_;
 };
 
 }}}  // namespace zarrpoint::v0::detail

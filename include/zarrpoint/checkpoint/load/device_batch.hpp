@@ -66,7 +66,7 @@ class device_batch {
   struct device_units {
     int number;
     std::shared_ptr<ring> slots;
-    std::shared_ptr<device_lanes<Space>> lanes;
+    std::shared_ptr<device_lanes<Space>> lanes{};
     std::vector<unit> units{};
     std::vector<std::size_t> open{};
   };
@@ -102,8 +102,10 @@ class device_batch {
       auto device = std::find_if(devices.begin(), devices.end(),
                                  [&](const device_units& one) { return one.number == number; });
       if (device == devices.end())
-        device = devices.insert(device, {number, ring_of(how_, view.space),
-                                         detail::make_counted<device_lanes<Space>>(view.space)});
+        device = devices.insert(device, {number, ring_of(how_, view.space)});
+      // By the kernels of the first target that has some.
+      if (has_kernels(view.space) && device->lanes == nullptr)
+        device->lanes = detail::make_counted<device_lanes<Space>>(view.space);
       add(*device, *target, view);
     }
     std::size_t most = 0;

@@ -101,6 +101,8 @@ class blosc_reader {
     const std::size_t length = load_le<std::uint32_t>(rest.data());
     rest = rest.subspan(blosc_header::length_size);
     if (length > rest.size()) return error{errc::corrupt, "a stream is cut short"};
+    if (length > streams_left_) return error{errc::corrupt, "its streams overlap"};
+    streams_left_ -= length;
     const bytes_view body = rest.first(length);
     rest = rest.subspan(length);
     if (length == to.size()) return body.data();
@@ -120,6 +122,7 @@ class blosc_reader {
   blosc_header header_;
   bytes_view frame_;
   codec_workspace* scratch_;
+  std::size_t streams_left_ = frame_.size();  ///< bytes that the next ones may have
 };
 
 }}}  // namespace zarrpoint::v0::detail

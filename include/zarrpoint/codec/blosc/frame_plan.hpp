@@ -15,7 +15,17 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 struct frame_work {
   std::vector<device_literals> literals;
   std::vector<device_planes> planes;
-  std::size_t most = 0;  ///< bytes that the largest of `planes` makes
+  std::size_t most_bytes = 0;        ///< that one of `planes` makes
+  std::size_t room_left = SIZE_MAX;  ///< bytes that there still are for more of both
+
+  /// Whether one more was put behind the others: not where there is no room for it.
+  template <class T>
+  bool add(std::vector<T>& to, const T& one) {
+    if (room_left < sizeof one) return false;
+    room_left -= sizeof one;
+    to.push_back(one);
+    return true;
+  }
 };
 
 /// Where a frame is on a device: addresses, all aligned to 16.
@@ -30,7 +40,7 @@ struct frame_place {
 /// kernel reads is checked to lie within the frame; streams are not read here. False, and nothing
 /// is added, where kernels cannot do it. That is so for codecs but zstd, blocks with matches, a
 /// shuffle of bits, elements of more than 8 bytes. So it is for frames that are damaged, or not of
-/// `bytes`.
+/// `bytes`, and where there is no room left.
 bool plan_blosc_frame(bytes_view frame, const frame_place& at, frame_work& out);
 
 }}}  // namespace zarrpoint::v0::detail

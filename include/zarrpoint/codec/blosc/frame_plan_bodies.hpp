@@ -18,12 +18,10 @@ class literals_plan {
       : first_(frame.data()), address_(address), to_(to), out_(&out) {}
 
   bool stored(bytes_view from) {
-    if (!from.empty()) add(device_literals::stored, from, from.size());
-    return true;
+    return from.empty() || add(made_of(device_literals::stored, from, from.size()));
   }
   bool repeated(bytes_view one, std::size_t size) {
-    if (size != 0) add(device_literals::repeated, one, size);
-    return true;
+    return size == 0 || add(made_of(device_literals::repeated, one, size));
   }
   void code(const huffman_weights& weights) {
     lengths_ = {};
@@ -37,25 +35,28 @@ class literals_plan {
   bool streams(const std::array<bytes_view, N>& parts, std::size_t size) {
     const std::size_t each = (size + N - 1) / N;
     if (size == 0 || each * (N - 1) >= size) return false;
-    device_literals& made =
-        add(N == 1 ? device_literals::one_stream : device_literals::four_streams, parts[0], size);
+    device_literals made = made_of(
+        N == 1 ? device_literals::one_stream : device_literals::four_streams, parts[0], size);
     for (std::size_t i = 0; i < N; ++i) {
       if (parts[i].empty()) return false;
       made.sizes[i] = static_cast<std::uint32_t>(parts[i].size());
     }
     made.lengths = lengths_;
-    return true;
+    return add(made);
   }
 
  private:
-  device_literals& add(device_literals::kind_of kind, bytes_view from, std::size_t size) {
-    device_literals& made = out_->literals.emplace_back();
+  device_literals made_of(device_literals::kind_of kind, bytes_view from, std::size_t size) const {
+    device_literals made;
     made.to = to_;
     made.from = address_ + static_cast<std::uint64_t>(from.data() - first_);
     made.bytes = static_cast<std::uint32_t>(size);
     made.kind = kind;
-    to_ += size;
     return made;
+  }
+  bool add(const device_literals& made) {
+    to_ += made.bytes;
+    return out_->add(out_->literals, made);
   }
 
   const std::byte* first_;
@@ -70,7 +71,7 @@ class blosc_frame_plan {
  public:
   blosc_frame_plan(const blosc_header& header, bytes_view frame, const frame_place& at,
                    frame_work& out)
-      : header_(header), frame_(frame), at_(at), out_(&out) {
+      : header_(header), frame_(frame), at_(at), out_(&out), streams_left_(frame.size()) {
     if (header.has(blosc_header::byte_shuffle)) width_ = header.type_size;
   }
 
@@ -106,7 +107,9 @@ class blosc_frame_plan {
       if (frame_.size() - offset < blosc_header::length_size) return false;
       const std::size_t length = load_le<std::uint32_t>(frame_.data() + offset);
       offset += blosc_header::length_size;
-      if (length > frame_.size() - offset) return false;
+      // All of them fit into the frame: blocks of one stream again and again would be a bomb.
+      if (length > frame_.size() - offset || length > streams_left_) return false;
+      streams_left_ -= length;
       const bytes_view stream = frame_.subspan(offset, length);
       if (width_ > 1) planes.from[j] = made + j * piece;
       literals_plan parts(frame_, at_.frame, made + j * piece, *out_);
@@ -114,24 +117,24 @@ class blosc_frame_plan {
         if (!zstd_literals_reader(stream, piece, parts).run()) return false;
       } else if (width_ > 1) {
         planes.from[j] = at_.frame + offset;  // a plane that needs no decoding
-      } else {
-        parts.stored(stream);
+      } else if (!parts.stored(stream)) {
+        return false;
       }
       offset += length;
     }
     if (width_ == 1) return true;
     for (std::size_t p = streams; p < width_; ++p)
       planes.from[p] = planes.from[0] + p * planes.count;
-    out_->planes.push_back(planes);
-    out_->most = std::max(out_->most, size);
-    return true;
+    out_->most_bytes = std::max(out_->most_bytes, size);
+    return out_->add(out_->planes, planes);
   }
 
   blosc_header header_;
   bytes_view frame_;
   const frame_place& at_;
   frame_work* out_;
-  std::size_t width_ = 1;  ///< planes of a block
+  std::size_t width_ = 1;     ///< planes of a block
+  std::size_t streams_left_;  ///< bytes that the next streams may have
 };
 
 ZARRPOINT_INLINE bool plan_blosc_frame(bytes_view frame, const frame_place& at, frame_work& out) {
@@ -139,9 +142,13 @@ ZARRPOINT_INLINE bool plan_blosc_frame(bytes_view frame, const frame_place& at, 
   if (!header || header->bytes != at.bytes) return false;
   const std::size_t literals = out.literals.size();
   const std::size_t planes = out.planes.size();
+  const std::size_t most_bytes = out.most_bytes;
+  const std::size_t room_left = out.room_left;
   if (blosc_frame_plan(*header, frame, at, out).run()) return true;
   out.literals.resize(literals);
   out.planes.resize(planes);
+  out.most_bytes = most_bytes;
+  out.room_left = room_left;
   return false;
 }
 

@@ -49,7 +49,7 @@ constexpr std::uint64_t address_of(Byte* at) noexcept {
 /// The opposite: what tables on the device name.
 template <class Byte>
 constexpr Byte* at_address(std::uint64_t address) noexcept {
-  return reinterpret_cast<Byte*>(address);
+  return reinterpret_cast<Byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 /// A value from an address that is a multiple of `Align`, by loads as wide as that allows.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <zarrpoint/memory/device/device_buffer.hpp>
+#include <zarrpoint/memory/tensor_view.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -82,6 +84,18 @@ class device_lanes {
     return out;
   }
 
+  /// Blocks until the memory of a target may be written. Loads that have nothing to do with each
+  /// other share the streams of lanes: none of them is to wait there for what another's target
+  /// waits for. A stream is waited for once. Errors: those of the space.
+  result<void> settle(const mutable_tensor_view<Space>& target) {
+    ZARRPOINT_CHECK(target.space.wait(target.ready));
+    const std::lock_guard lock(mutex_);
+    if (std::find(settled_.begin(), settled_.end(), target.space) != settled_.end()) return {};
+    ZARRPOINT_CHECK(wait_for_stream(target.space));
+    settled_.push_back(target.space);
+    return {};
+  }
+
   /// Where kernels of a lane say that something is damaged: see `kernel_space`.
   std::byte* verdict() const noexcept { return verdict_.data(); }
 
@@ -102,7 +116,7 @@ class device_lanes {
   /// Has a stream wait for what these lanes were asked for so far: a bit for the number of each.
   /// Errors: those of the space.
   result<void> join(const Space& stream, std::uint64_t numbers) const {
-    for (std::size_t i = 0; numbers >> i != 0; ++i) {
+    for (std::size_t i = 0; i < 64 && numbers >> i != 0; ++i) {
       if ((numbers >> i & 1U) == 0) continue;
       ZARRPOINT_TRY(last, at(i).record());
       ZARRPOINT_CHECK(stream.follow(last));
@@ -172,6 +186,7 @@ class device_lanes {
   mutable std::mutex mutex_;
   std::condition_variable returned_;
   std::size_t most_ = lanes();
+  std::vector<Space> settled_;    ///< streams that were waited for
   device_buffer<Space> verdict_;  ///< on the first lane
   typename Space::event cleared_{};
   std::vector<std::unique_ptr<lane>> made_;
