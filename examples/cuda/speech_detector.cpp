@@ -8,7 +8,7 @@
 //   speech_detector [data folder] [checkpoint]
 
 #include <zarrpoint/checkpoint.hpp>
-#include <zarrpoint/cuda/runtime/device_space.hpp>
+#include <zarrpoint/cuda.hpp>
 #include <zarrpoint/safetensors.hpp>
 
 #include "../speech_detector/wave.hpp"

@@ -309,8 +309,8 @@ TEST_CASE("an error of what is read again names the chunk, and no elements pass 
   context how;
   how.executor = {};
   how = with_scratch(how);
-  const result<void> refused = detail::read_to_device(
-      of.source, box::whole(of.shape), into.view<doubtful_space>(), {.how = &how});
+  const result<void> refused = detail::read_to_device(of.source, box::whole(of.shape),
+                                                      into.view<doubtful_space>(), {.how = &how});
   doubtful_space::before = nullptr;
   REQUIRE_FALSE(refused);
   CHECK(refused.failure().code == errc::corrupt);
