@@ -141,7 +141,7 @@ zp::blosc_codec any_codec(random_source& random, std::size_t size) {
   out.level = static_cast<int>(pick(random, 6));
   out.shuffle = pick(random, 5) == 0 ? zp::blosc_shuffle::none : zp::blosc_shuffle::bytes;
   out.type_size = size;
-  if (pick(random, 3) == 0) out.block_size = 1024 << pick(random, 8);
+  if (pick(random, 3) == 0) out.block_size = std::size_t{1024} << pick(random, 8);
   return out;
 }
 
