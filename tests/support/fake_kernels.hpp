@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <map>
-#include <utility>
 #include <vector>
 
 // What the kernels of a device mean, as plain loops over memory of the host.
@@ -102,12 +100,13 @@ inline bool run_huffman(std::byte* to, std::size_t count, const std::byte* from,
                         const std::array<std::uint8_t, 128>& lengths) {
   if (size == 0 || from[size - 1] == std::byte{}) return false;
   // Codes are numbered from the longest on, and among equals by their symbols.
-  std::map<std::pair<unsigned, unsigned>, std::uint8_t> symbols;  // by length and code
+  std::array<std::array<std::int16_t, 1 << 11>, 12> symbols;  // by length and code; -1 for none
+  for (auto& of_length : symbols) of_length.fill(-1);
   unsigned code = 0;
   for (unsigned length = 11; length > 0; --length) {
     for (unsigned s = 0; s < 256; ++s) {
       if ((lengths[s / 2] >> s % 2 * 4 & 15U) == length)
-        symbols[{length, code++}] = static_cast<std::uint8_t>(s);
+        symbols[length][code++] = static_cast<std::int16_t>(s);
     }
     code >>= 1;
   }
@@ -116,14 +115,14 @@ inline bool run_huffman(std::byte* to, std::size_t count, const std::byte* from,
   for (std::size_t i = 0; i < count; ++i) {
     unsigned bits = 0;
     unsigned length = 0;
-    auto found = symbols.end();
-    while (found == symbols.end()) {
+    std::int16_t found = -1;
+    while (found < 0) {
       if (left == 0 || length == 11) return false;
       --left;
       bits = bits << 1 | (static_cast<unsigned>(from[left / 8]) >> left % 8 & 1U);
-      found = symbols.find({++length, bits});
+      found = symbols[++length][bits];
     }
-    to[i] = std::byte{found->second};
+    to[i] = static_cast<std::byte>(found);
   }
   return left == 0;
 }
