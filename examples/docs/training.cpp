@@ -109,6 +109,16 @@ bool many(const zp::process_group& group, const zp::state& tree, const zp::state
   manager.close().value();
   return leaves;
 }
+
+bool items_of_many(const zp::process_group& group, const zp::state& tree, const zp::state& request) {
+  const std::int64_t step = 100;
+  const zp::json settings = 7;
+  auto manager = zp::group_checkpoint_manager::open("group_items", group).value();
+  manager.save_items(step, {{.name = "model", .tree = tree}, {.name = "settings.json", .document = settings}}).value();
+  manager.wait().value();
+  zp::load(manager.place_of(step, "model").value(), request, group).value();
+  return manager.document(step, "settings.json").value() == settings && manager.close();
+}
 // clang-format on
 
 }  // namespace
@@ -144,6 +154,11 @@ int main() {
                  zp::state{{"w", zp::shard("w", std::span<float>(loaded), {}).value()}}) &&
            good;
   good = good && loaded == rows;
+  loaded.assign(10, 0);
+  good = items_of_many(alone,
+                       zp::state{{"w", zp::shard("w", std::span<const float>(rows), {}).value()}},
+                       zp::state{{"w", zp::shard("w", std::span<float>(loaded), {}).value()}}) &&
+         good && loaded == rows;
   std::puts(good ? "as docs/training.md says" : "not what docs/training.md says");
   return good ? 0 : 1;
 }

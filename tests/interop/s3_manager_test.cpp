@@ -196,6 +196,87 @@ TEST_CASE("s3: what did not change is copied by the server, and no step harms an
   }
 }
 
+TEST_CASE("s3: one listing tells whether all objects of the newest step are there") {
+  for (const auto kind : {bucket_kind::s3, bucket_kind::gcs, bucket_kind::gcs_xml}) {
+    fake_s3 of;
+    of->rules.kind = kind;
+    auto manager = zp::checkpoint_manager::open(open_fake_place(of, false, "run").places()).value();
+    std::vector<std::vector<float>> all(40, values(1));
+    std::vector<zp::leaf> leaves;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      leaves.emplace_back("w" + std::to_string(i), all[i]);
+    manager.save(1, leaves).value();
+    manager.save(2, leaves).value();
+    manager.save_items(3, {{.name = "model", .leaves = leaves}}).value();
+    manager.wait().value();
+    for (const std::int64_t step : {3, 2}) {
+      of->log.clear();
+      CHECK(manager.latest().value() == step);
+      CHECK(std::count_if(of->log.begin(), of->log.end(), [](const std::string& one) {
+              return one.find("/w17/c") != std::string::npos;
+            }) == 0);
+      CHECK(of->log.size() < 30);  // and 40 objects
+      if (step == 2) break;
+      // One of them is cut, or gone.
+      const auto keys = of.keys();
+      const auto object = std::find_if(keys.begin(), keys.end(), [](const std::string& one) {
+        return one.find("step_00000003/") != one.npos && one.find("/w17/c") != one.npos;
+      });
+      REQUIRE(object != keys.end());
+      of->objects[*object].bytes.pop_back();
+    }
+    CHECK(manager.warnings().size() == 1);
+    manager.close().value();
+  }
+}
+
+TEST_CASE("s3: a manager of a group saves items in one place") {
+  constexpr int ranks = 2;
+  const fake_s3 of;
+  const auto done =
+      zp::thread_world::run(ranks, [&](const zp::thread_communicator& self) -> zp::result<void> {
+        ZARRPOINT_TRY(manager, zp::group_checkpoint_manager::open(
+                                   open_fake_s3(of, "run").places(), {.ranks = self},
+                                   {.keep = zp::keep_policy::newest(2), .share_unchanged = true}));
+        for (std::int64_t step = 1; step <= 3; ++step) {
+          std::vector<float> w = values(step), same = values(1);
+          const auto part = [&](const char* name, std::vector<float>& all) {
+            return zp::shard(name, std::span<float>(all), {.offsets = {{0, self.rank(), ranks}}});
+          };
+          ZARRPOINT_TRY(a, part("w", w));
+          ZARRPOINT_TRY(b, part("same", same));
+          ZARRPOINT_CHECK(
+              manager.save_items(step, {{.name = "model", .tree = zp::state{{"w", a}}},
+                                        {.name = "other", .tree = zp::state{{"same", b}}},
+                                        {.name = "x.json", .document = step}}));
+          ZARRPOINT_CHECK(manager.wait());
+        }
+        return manager.close();
+      });
+  for (const auto& one : done) one.value();
+  auto manager = open_run(of);
+  CHECK(manager.steps() == list{2, 3});
+  CHECK(count_keys(of, "run/step_00000001/") == 0);
+  CHECK(manager.document(3, "x.json").value() == zp::json(3));
+  for (const std::int64_t step : {2, 3}) {
+    const auto model = manager.restore(step, "model").value();
+    CHECK(model.data.load<std::vector<float>>("w").value() ==
+          std::vector<float>(10'000, static_cast<float>(step)));
+    CHECK(zp::verify(model.data).value().result() == zp::verdict::ok);
+    CHECK(manager.restore(step, "other").value().data.load<std::vector<float>>("same").value() ==
+          std::vector<float>(10'000, 1));
+  }
+  // The step knows the objects of all processes.
+  CHECK(manager.latest().value() == 3);
+  const auto keys = of.keys();
+  const auto object = std::find_if(keys.begin(), keys.end(), [](const std::string& one) {
+    return one.find("step_00000003/") != one.npos && one.ends_with("/model/w/c/1");
+  });
+  REQUIRE(object != keys.end());
+  of->objects.erase(*object);
+  CHECK(manager.latest().value() == 2);
+}
+
 TEST_CASE("s3: a manager of a group has its steps in one place") {
   constexpr int ranks = 2;
   const fake_s3 of;

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
+#include <zarrpoint/manager.hpp>
 #include <zarrpoint/members.hpp>
 #include <zarrpoint/safetensors.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <exception>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +81,7 @@ class writer {
     save("v2-small.zarr", small, {.zarr_format = 2});
     save_blosc();
     save_weights();
+    save_steps("run");
     save_zip("v3-zip.zarr.zip", core, {.rules = {compressed}});
     save_zip("v2-zip.zarr.zip", core, {.zarr_format = 2});
     save_hierarchy("v3-hierarchy.zarr", 3);
@@ -280,11 +283,46 @@ class writer {
   void save(const std::string& path, const std::vector<named_tensor>& tensors,
             const zp::save_options& options) {
     std::vector<zp::leaf> leaves;
+    for (const named_tensor& each : tensors) leaves.emplace_back(each.name, each.value.view());
+    zp::save(folder_ + "/" + path, leaves, options).value();
+    expect_checkpoint(path, tensors, options.zarr_format);
+  }
+
+  /// A step that shares what did not change with the one before, which is gone.
+  void save_steps(const std::string& path) {
+    std::vector<named_tensor> tensors;
+    std::vector<zp::leaf> leaves;
+    const auto fill = [](zp::tensor& of, float value) {
+      for (std::size_t i = 0; i < of.size(); ++i, value += 1)
+        std::memcpy(of.mutable_view().data + sizeof value * i, &value, sizeof value);
+    };
+    for (const char* const name : {"same", "changed"}) {
+      tensors.push_back({name, zp::tensor::make({zp::dtype_kind::float32, {50, 100}}).value()});
+      fill(tensors.back().value, 0);
+    }
+    for (const named_tensor& each : tensors) leaves.emplace_back(each.name, each.value.view());
+    auto manager =
+        zp::checkpoint_manager::open(folder_ + "/" + path,
+                                     {.keep = zp::keep_policy::newest(1), .share_unchanged = true})
+            .value();
+    for (const std::int64_t step : {1, 2}) {
+      fill(tensors.back().value, static_cast<float>(step));
+      manager.save(step, leaves).value();
+      manager.wait().value();
+    }
+    manager.close().value();
+    if (manager.last_report().value().shared_bytes != 20'000 ||
+        manager.steps() != std::vector<std::int64_t>{2})
+      throw std::runtime_error(path + ": nothing is shared with a step that is gone");
+    expect_checkpoint(path + "/step_00000002", tensors, 3);
+  }
+
+  void expect_checkpoint(const std::string& path, const std::vector<named_tensor>& tensors,
+                         int zarr_format) {
     zp::json::array names;
     zp::json::object shapes;
     bool core = true;
     for (const named_tensor& each : tensors) {
-      leaves.emplace_back(each.name, each.value.view());
       names.emplace_back(each.name);
       shapes.push_back({each.name, shape_json(each.value.shape())});
       core = core && each.name.find("float8") == each.name.npos &&
@@ -293,16 +331,15 @@ class writer {
           {"path", path + "/" + each.name},
           {"dtype", std::string(to_string(each.value.type()))},
           {"shape", shape_json(each.value.shape())},
-          {"zarr_format", options.zarr_format},
+          {"zarr_format", zarr_format},
           {"expected", expect(each.value)},
       });
     }
-    zp::save(folder_ + "/" + path, leaves, options).value();
     if (!core) return;  // zarr-python opens no group with dtypes that it does not know
     groups_.push_back(zp::json::object{{"path", path},
                                        {"leaves", std::move(names)},
                                        {"shapes", std::move(shapes)},
-                                       {"consolidated", options.zarr_format == 3}});
+                                       {"consolidated", zarr_format == 3}});
   }
 
   static zp::dtype any_type_of(zp::dtype_kind kind) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/all_codecs.hpp>
 #include <zarrpoint/dcp_save.hpp>
+#include <zarrpoint/exec/thread_pool.hpp>
 #include <zarrpoint/formats.hpp>
 #include <zarrpoint/manager.hpp>
 #include <zarrpoint/orbax.hpp>
@@ -22,6 +23,9 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -329,6 +333,62 @@ TEST_CASE("manager: no policy removes a step that is being saved again") {
   manager.wait().value();
   CHECK(manager.steps() == list{1, 2});
   manager.remove(1).value();
+}
+
+/// A store that tells of each step that it erases, before that.
+struct telling_store : zarrpoint_test::plain_store {
+  result<bool> erase_all(const store_key& at) const {
+    (*erases)(std::string(at.str()));
+    return of.erase_all(at);
+  }
+  std::shared_ptr<std::function<void(const std::string&)>> erases =
+      std::make_shared<std::function<void(const std::string&)>>([](const std::string&) {});
+};
+
+TEST_CASE("manager: a save does not wait until old steps are removed") {
+  telling_store place;
+  std::vector<std::string> erased;
+  *place.erases = [&](const std::string& step) { erased.push_back(step); };
+  const testing::manual_executor later;
+  manager_options options{.keep = keep_policy::newest(1)};
+  options.how.executor = later;
+  auto manager = open_at(location(any_store(place)), options);
+  // Nobody but the caller is at work: each save does what the one before has left to do.
+  for (std::int64_t step = 1; step <= 4; ++step) {
+    save_step(manager, step).value();
+    CHECK(erased.empty());
+    CHECK(manager.should_save(step + 1));
+  }
+  CHECK(manager.steps() == list{1, 2, 3});
+  manager.wait().value();
+  CHECK(erased == std::vector<std::string>{"step_00000001", "step_00000002", "step_00000003"});
+  CHECK(manager.steps() == list{4});
+  manager.close().value();
+}
+
+TEST_CASE("manager: a step is saved again while another one is being removed") {
+  telling_store place;
+  const thread_pool pool(2);
+  manager_options options{.keep = keep_policy::newest(2)};
+  options.how.executor = pool.executor();
+  std::promise<void> begun, is_saved;
+  std::atomic<bool> has_waited{false};
+  *place.erases = [&](const std::string& step) {
+    if (step != "step_00000001") return;
+    begun.set_value();
+    // A save that waits for this removal would wait for ever; the test fails then.
+    has_waited = is_saved.get_future().wait_for(20s) != std::future_status::ready;
+  };
+  auto manager = open_at(location(any_store(place)), options);
+  for (std::int64_t step = 1; step <= 3; ++step) save_step(manager, step).value();
+  begun.get_future().wait();
+  save_step(manager, 3).value();
+  is_saved.set_value();
+  manager.wait().value();
+  CHECK_FALSE(has_waited);
+  CHECK(manager.steps() == list{2, 3});
+  CHECK(has_step(manager.restore_latest(), 3));
+  manager.close().value();
 }
 
 TEST_CASE("manager: two on one place are noticed") {

@@ -11,6 +11,7 @@
 #include <zarrpoint/checkpoint/verify/verify.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/delta/delta.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/manager/copied_leaves.hpp>
@@ -203,19 +204,33 @@ ZARRPOINT_INLINE result<detail::step_look> checkpoint_manager::state::look(
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::check_objects(
     const detail::step_look& of, const std::string& name) const {
+  const bool has_digests = of.opened && of.record.is_managed;
+  if (of.mark.files.empty() && !of.is_delta && !has_digests) return {};
+  ZARRPOINT_TRY(step_key, key(name));
+  std::vector<listed_object> all;  // where one listing tells their sizes
+  ZARRPOINT_TRY(is_listed, root.list_sizes(step_key, all));
+  const auto path_of = [](const listed_object& one) -> std::string_view { return one.path; };
+  detail::sort_by_text(all, path_of);
   const auto check = [&](const std::string& path, std::uint64_t size) -> result<void> {
     ZARRPOINT_TRY(at, key(name + '/' + path));
-    ZARRPOINT_TRY(object, root.open(at));
-    if (object == nullptr)
+    std::optional<std::uint64_t> found;
+    if (is_listed) {
+      const auto entry = std::ranges::lower_bound(all, std::string_view(path), {}, path_of);
+      if (entry != all.end() && entry->path == path) found = entry->size;
+    } else {
+      ZARRPOINT_TRY(object, root.open(at));
+      if (object != nullptr) found = object->size();
+    }
+    if (!found)
       return error{errc::corrupt, root.describe(at) + " is not there: the step is not whole"};
-    if (object->size() != size)
-      return error{errc::corrupt, root.describe(at) + " has " + std::to_string(object->size()) +
+    if (*found != size)
+      return error{errc::corrupt, root.describe(at) + " has " + std::to_string(*found) +
                                       " bytes and should have " + std::to_string(size)};
     return {};
   };
   for (const auto& [path, size] : of.mark.files) ZARRPOINT_CHECK(check(path, size));
   if (of.is_delta) return check_delta(name, check);
-  if (of.opened && of.record.is_managed) return detail::for_each_digest(*of.opened, check);
+  if (has_digests) return detail::for_each_digest(*of.opened, check);
   return {};
 }
 
@@ -372,7 +387,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::choose_base(job& work) 
     const std::lock_guard hold(mutex);
     for (const step_record& one : records)
       if (one.step < work.mark.step && one.is_managed && one.fault.empty() && !one.base &&
-          one.items.empty() && !has(replacing, one.step) && !has(going, one.step))
+          one.items.empty() && !has(saving, one.step) && !has(going, one.step))
         work.base = one;
     if (!work.base) return {};
     bases.push_back(work.base->step);
@@ -382,8 +397,8 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::choose_base(job& work) 
                              .opened = opened,
                              .last_step = work.base->step,
                              .last_time = work.base->saved_at})) {
-    work.release(bases, work.base->step);
-    work.base.reset();
+    const std::lock_guard hold(mutex);
+    work.release_base();
   }
   return {};
 }
@@ -394,7 +409,7 @@ ZARRPOINT_INLINE std::string checkpoint_manager::state::share(job& work, const s
   const std::lock_guard hold(mutex);
   for (auto at = records.rbegin(); options.share_unchanged && at != records.rend(); ++at) {
     if (!at->is_managed || !at->fault.empty() || at->base || has(going, at->step)) continue;
-    if (has(replacing, at->step) && at->step != work.mark.step) continue;
+    if (has(saving, at->step) && at->step != work.mark.step) continue;
     if (item.empty() ? !at->items.empty()
                      : std::find(at->items.begin(), at->items.end(), item) == at->items.end())
       continue;
@@ -450,7 +465,7 @@ ZARRPOINT_INLINE bool checkpoint_manager::state::condemn_base(const step_record&
   {
     const std::lock_guard hold(mutex);
     const step_record* const found = find(base.step);
-    if (found != nullptr && found->saved_at == base.saved_at && !has(replacing, base.step))
+    if (found != nullptr && found->saved_at == base.saved_at && !has(saving, base.step))
       known = *found;
   }
   if (!known || !known->fault.empty()) return true;  // another save was here before
@@ -463,8 +478,10 @@ ZARRPOINT_INLINE bool checkpoint_manager::state::condemn_base(const step_record&
 ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::save_whole(job& work,
                                                                            const error& why) {
   const step_record base = *work.base;
-  work.release(bases, base.step);
-  work.base.reset();
+  {
+    const std::lock_guard hold(mutex);
+    work.release_base();
+  }
   const bool is_damaged = condemn_base(base);
   // What lies elsewhere may have changed since.
   for (const leaf& one : work.whole)
@@ -479,6 +496,13 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::save_whole(job& 
 /// Makes deltas whole, in their place, before what they stand on is replaced.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_whole_what_stands_on(
     std::int64_t step) {
+  const auto is_needed = [&] {
+    const std::lock_guard hold(mutex);
+    const step_record* const there = find(step);
+    return there != nullptr && !detail::why_needed(*there, records).empty();
+  };
+  if (!is_needed()) return {};
+  const std::lock_guard none_is_removed(pruning);
   std::vector<step_record> all;
   {
     const std::lock_guard hold(mutex);
@@ -590,12 +614,11 @@ checkpoint_manager::state::prepare(std::int64_t step, std::vector<step_metric> m
       if (metrics[i].first == metrics[j].first)
         return error{errc::invalid_argument,
                      "the metric " + detail::in_quotes(metrics[i].first) + " is there twice"};
-  auto work = detail::make_counted<job>();
+  auto work = detail::make_counted<job>(this);
   work->name = name_for(step);
   work->mark.step = step;
   work->mark.saved_at = options.clock();
   work->mark.metrics = std::move(metrics);
-  work->in = this;
   ZARRPOINT_CHECK(make_room(*work));
   return work;
 }
@@ -630,6 +653,7 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::state::begin(std::int64_t step
   under_way.push_back({step, std::move(done)});
   if (options.background) return true;
   reap(1);
+  wait_for_removals();
   ZARRPOINT_CHECK(tell());
   return true;
 }
@@ -641,18 +665,25 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
     return has(bases, work.mark.step);
   };
   if (is_base()) reap(1);  // what is being saved stands on it
+  {
+    // From here on no policy removes it. That would be the new one.
+    std::unique_lock hold(mutex);
+    while (has(going, work.mark.step)) {
+      hold.unlock();
+      const std::lock_guard until_it_is_gone(pruning);
+      hold.lock();
+      going.clear();
+    }
+    saving.push_back(work.mark.step);
+    work.is_held = true;
+  }
   ZARRPOINT_TRY(step_key, key(work.name));
   ZARRPOINT_TRY(entries, root.list(step_key));
   if (entries.empty()) return {};
   ZARRPOINT_TRY(seen, look(work.name));
   if (seen.record.is_managed) {
-    // From here on no policy removes it: that would be the new one.
-    const std::lock_guard none_is_removed(pruning);
-    ZARRPOINT_CHECK(make_whole_what_stands_on(work.mark.step));
-    const std::lock_guard hold(mutex);
-    replacing.push_back(work.mark.step);
     work.replaces = true;
-    return {};
+    return make_whole_what_stands_on(work.mark.step);
   }
   if (leaves_notes()) {
     ZARRPOINT_TRY(begun_key, note("begun_" + work.name));
@@ -696,8 +727,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
   if (options.copy) ZARRPOINT_CHECK(work->copies.take(all.leaves, options.how));
   for (const std::string& group : all.empty_groups) all.leaves.push_back(leaf::empty_group(group));
   ZARRPOINT_TRY(step_key, key(work->name));
-  ZARRPOINT_TRY(begun, note("begun_" + work->name));
-  if (leaves_notes()) ZARRPOINT_CHECK(root.put(begun, {}));
+  ZARRPOINT_CHECK(note_begun(work->name));
   ZARRPOINT_CHECK(choose_base(*work));
   if (work->base) {
     ZARRPOINT_TRY(base_key, key(work->base->name));
@@ -719,19 +749,47 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
       });
 }
 
+/// Adds an item to those of a step; a document in place of leaves is as good as saved.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::name_item(job& work,
+                                                                   const std::string& name,
+                                                                   const json& document) const {
+  if (!detail::is_item_name(name))
+    return error{errc::invalid_argument,
+                 "the item " + detail::in_quotes(name) + ": the name is not one of a file"};
+  for (const std::string& other : work.mark.items)
+    if (other == name)
+      return error{errc::invalid_argument,
+                   "the item " + detail::in_quotes(name) + " is there twice"};
+  work.mark.items.push_back(name);
+  if (!document.is_null())
+    work.documents.emplace_back(name, dump_json(document, json_style::pretty));
+  return {};
+}
+
+/// Opens the place of a step with items; `by_many`: under a name that others can write to.
+ZARRPOINT_INLINE result<void> checkpoint_manager::state::open_items(job& work, bool by_many) const {
+  ZARRPOINT_TRY(step_key, key(work.name));
+  ZARRPOINT_CHECK(note_begun(work.name));
+  if (root.can_publish()) {
+    ZARRPOINT_TRY(tree, detail::stage({root, step_key}, {.overwrite = work.replaces,
+                                                         .sync = options.storage.sync,
+                                                         .observer = options.how.observer}));
+    if (by_many) work.tree_name = tree->staged_name();
+    if (!by_many || !work.tree_name.empty()) {
+      work.tree = std::move(tree);
+      work.store = work.tree->store();
+      return {};
+    }
+  }
+  // An old mark must not vouch for what is written now.
+  ZARRPOINT_CHECK(erase_keys(work.name));
+  work.store = prefix_store(root, step_key);
+  return {};
+}
+
 ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     std::shared_ptr<job> work, std::vector<step_item> items) {
-  ZARRPOINT_TRY(step_key, key(work->name));
-  for (const step_item& one : items) {
-    if (!detail::is_item_name(one.name))
-      return error{errc::invalid_argument,
-                   "the item " + detail::in_quotes(one.name) + ": the name is not one of a file"};
-    for (const std::string& other : work->mark.items)
-      if (other == one.name)
-        return error{errc::invalid_argument,
-                     "the item " + detail::in_quotes(one.name) + " is there twice"};
-    work->mark.items.push_back(one.name);
-  }
+  for (const step_item& one : items) ZARRPOINT_CHECK(name_item(*work, one.name, one.document));
   if (items.empty()) return error{errc::invalid_argument, "a step needs an item"};
   // All copies lie in one list.
   std::vector<detail::single_leaves> all;
@@ -741,21 +799,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
     joined.insert(joined.end(), all.back().leaves.begin(), all.back().leaves.end());
   }
   if (options.copy) ZARRPOINT_CHECK(work->copies.take(joined, options.how));
-  if (leaves_notes()) {
-    ZARRPOINT_TRY(begun, note("begun_" + work->name));
-    ZARRPOINT_CHECK(root.put(begun, {}));
-  }
-  if (root.can_publish()) {
-    ZARRPOINT_TRY(tree, detail::stage({root, step_key}, {.overwrite = work->replaces,
-                                                         .sync = options.storage.sync,
-                                                         .observer = options.how.observer}));
-    work->tree = std::move(tree);
-    work->store = work->tree->store();
-  } else {
-    // An old mark must not vouch for what is written now.
-    ZARRPOINT_CHECK(erase_keys(work->name));
-    work->store = prefix_store(root, step_key);
-  }
+  ZARRPOINT_CHECK(open_items(*work, false));
   std::size_t next = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::size_t count = all[i].leaves.size();
@@ -763,10 +807,7 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
                              joined.begin() + static_cast<std::ptrdiff_t>(next + count));
     next += count;
     for (const std::string& group : all[i].empty_groups) leaves.push_back(leaf::empty_group(group));
-    if (!items[i].document.is_null()) {
-      work->documents.emplace_back(items[i].name, dump_json(items[i].document, json_style::pretty));
-      continue;
-    }
+    if (!items[i].document.is_null()) continue;
     ZARRPOINT_TRY(item_key, key(items[i].name));
     save_options how = items[i].options ? *std::move(items[i].options) : options.storage;
     ZARRPOINT_TRY(before, previous(*work, items[i].name));
@@ -780,46 +821,59 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
   });
 }
 
+/// Takes what the save of an item says to that of the step.
+ZARRPOINT_INLINE void checkpoint_manager::state::job::add(const std::string& item,
+                                                          save_report one) {
+  for (leaf_report& each : one.leaves) {
+    each.name = item + '/' + each.name;
+    all.leaves.push_back(std::move(each));
+  }
+  for (const std::string& text : one.warnings)
+    all.warnings.push_back(std::string(item).append(": ").append(text));
+  all.bytes += one.bytes;
+  all.stored_bytes += one.stored_bytes;
+  all.shared_bytes += one.shared_bytes;
+  all.seconds = std::max(all.seconds, one.seconds);
+  all.blocked_seconds += one.blocked_seconds;
+}
+
 /// Waits for all items, and commits them together.
 ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::finish_items(job& work) {
-  save_report all;
   std::optional<error> failed;
   for (auto& [name, part] : work.parts) {
     auto one = part.get();
-    if (!one) {
-      if (!failed) failed = std::move(one).failure().at("item " + detail::in_quotes(name));
-      continue;
+    if (one) {
+      work.add(name, *std::move(one));
+    } else if (!failed) {
+      failed = std::move(one).failure().at("item " + detail::in_quotes(name));
     }
-    for (leaf_report& each : one->leaves) {
-      each.name = name + '/' + each.name;
-      all.leaves.push_back(std::move(each));
-    }
-    for (const std::string& text : one->warnings)
-      all.warnings.push_back(std::string(name).append(": ").append(text));
-    all.bytes += one->bytes;
-    all.stored_bytes += one->stored_bytes;
-    all.shared_bytes += one->shared_bytes;
-    all.seconds = std::max(all.seconds, one->seconds);
-    all.blocked_seconds += one->blocked_seconds;
   }
   if (failed) return std::move(*failed);
+  return commit_items(work);
+}
+
+/// Commits a step whose items are all saved.
+ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::commit_items(job& work) {
   for (const auto& [name, text] : work.documents) {
     ZARRPOINT_TRY(at, key(name));
     ZARRPOINT_CHECK(work.store->put(at, as_bytes(text)));
   }
-  ZARRPOINT_CHECK(detail::for_each_object(
-      *work.store, store_key::root(), [&](std::string path) -> result<void> {
-        ZARRPOINT_TRY(at, key(path));
-        ZARRPOINT_TRY(object, work.store->open(at));
-        if (object != nullptr) work.mark.files.emplace_back(std::move(path), object->size());
-        return {};
-      }));
+  std::vector<listed_object> all;
+  ZARRPOINT_TRY(is_listed, work.store->list_sizes(store_key::root(), all));
+  const auto add = [&](std::string path) -> result<void> {
+    ZARRPOINT_TRY(at, key(path));
+    ZARRPOINT_TRY(object, work.store->open(at));
+    if (object != nullptr) all.push_back({std::move(path), object->size()});
+    return {};
+  };
+  if (!is_listed) ZARRPOINT_CHECK(detail::for_each_object(*work.store, store_key::root(), add));
+  for (listed_object& one : all) work.mark.files.emplace_back(std::move(one.path), one.size);
   ZARRPOINT_TRY(mark_key, key(detail::step_mark::file));
   const std::string text = dump_json(to_json(work.mark), json_style::pretty);
   ZARRPOINT_CHECK(work.store->put(mark_key, as_bytes(text)));
   if (work.tree) ZARRPOINT_CHECK(work.tree->commit());
-  all.id = detail::random_id();
-  return all;
+  work.all.id = detail::random_id();
+  return std::move(work.all);
 }
 
 /// What follows a save, in the background: the step is known, and older ones may go.
@@ -828,7 +882,6 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
   auto done = guarded([&]() -> result<void> {
     work.parts.clear();  // waits for those that nobody asked, which read the copies
     work.tree.reset();
-    work.release_shared();
     {
       const std::lock_guard hold(mutex);
       spare.push_back(std::move(work.copies));
@@ -861,6 +914,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
     {
       const std::lock_guard hold(mutex);
       put(std::move(made));
+      work.let_go();
       if (verified) last_saved = work.mark.step;
       report = *saved;
       for (const std::string& one : saved->warnings)  // which are often those of each step
@@ -868,7 +922,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
           warnings.push_back(one);
     }
     ZARRPOINT_CHECK(std::move(verified));
-    ZARRPOINT_CHECK(prune(options.keep));
+    remove_old();
     return {};
   });
   if (!done) {
@@ -1023,6 +1077,56 @@ ZARRPOINT_INLINE result<std::vector<step_removal>> checkpoint_manager::state::pr
   return gone;
 }
 
+/// Removes what is not kept, in the background: no save waits for it. One task at a time does so.
+ZARRPOINT_INLINE void checkpoint_manager::state::remove_old() {
+  {
+    const std::lock_guard hold(mutex);
+    if (++removals_asked > 1) return;  // the one that is at work looks again
+  }
+  auto task = run_async(options.how.executor, [this]() -> result<void> {
+    while (true) {
+      std::size_t asked = 0;
+      {
+        const std::lock_guard hold(mutex);
+        asked = removals_asked;
+      }
+      if (auto pruned = guarded([&] { return prune(options.keep); }); !pruned)
+        fail(std::move(pruned).failure().at("remove old steps"));
+      const std::lock_guard hold(mutex);
+      if (removals_asked != asked) continue;
+      removals_asked = 0;
+      return {};
+    }
+  });
+  const std::lock_guard hold(mutex);
+  std::swap(removing, task);  // the one before is done
+}
+
+ZARRPOINT_INLINE void checkpoint_manager::state::wait_for_removals() {
+  pending<void> task;
+  {
+    const std::lock_guard hold(mutex);
+    std::swap(removing, task);
+  }
+  task.wait();
+}
+
+/// What to open of a step: its item of a name, the only one, or itself.
+ZARRPOINT_INLINE result<std::string> checkpoint_manager::state::name_to_open(
+    std::int64_t step, std::string_view item) const {
+  const std::lock_guard hold(mutex);
+  const step_record* const found = find(step);
+  if (found == nullptr)
+    return error{errc::not_found, where.name() + " has no step " + std::to_string(step)};
+  if (item.empty() && found->items.size() == 1) item = found->items.front();
+  if (item.empty() && found->items.size() > 1) {
+    std::string all;
+    for (const std::string& one : found->items) all += (all.empty() ? "" : ", ") + one;
+    return error{errc::invalid_argument, "it has several items, name one of them: " + all};
+  }
+  return item.empty() ? found->name : found->name + '/' + std::string(item);
+}
+
 // ------------------------------------------------------------------------------------- manager.hpp
 
 ZARRPOINT_INLINE checkpoint_manager::checkpoint_manager(std::unique_ptr<state> opened)
@@ -1135,11 +1239,13 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::save_items(std::int64_t step,
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::wait() {
   state_->reap(1);
+  state_->wait_for_removals();
   return state_->tell();
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::close() {
   state_->reap(1);
+  state_->wait_for_removals();
   state_->is_closed = true;
   state_->lock.reset();
   const std::lock_guard hold(state_->mutex);
@@ -1195,24 +1301,15 @@ ZARRPOINT_INLINE result<std::optional<std::int64_t>> checkpoint_manager::best(
 ZARRPOINT_INLINE result<restored_step> checkpoint_manager::restore(std::int64_t step,
                                                                    std::string_view item) {
   const auto run = [&]() -> result<restored_step> {
-    step_record record;
+    ZARRPOINT_TRY(name, state_->name_to_open(step, item));
+    std::vector<step_metric> metrics;
     {
       const std::lock_guard hold(state_->mutex);
-      const step_record* const found = state_->find(step);
-      if (found == nullptr) return error{errc::not_found, "there is no such step"};
-      record = *found;
+      if (const step_record* const found = state_->find(step)) metrics = found->metrics;
     }
-    std::string name = record.name;
-    if (item.empty() && record.items.size() == 1) item = record.items.front();
-    if (item.empty() && record.items.size() > 1) {
-      std::string all;
-      for (const std::string& one : record.items) all += (all.empty() ? "" : ", ") + one;
-      return error{errc::invalid_argument, "it has several items, name one of them: " + all};
-    }
-    if (!item.empty()) name.append("/").append(item);
     ZARRPOINT_TRY(at, state_->place(name));
     ZARRPOINT_TRY(opened, state_->open_step(at));
-    return restored_step{step, std::move(opened), std::move(record.metrics)};
+    return restored_step{step, std::move(opened), std::move(metrics)};
   };
   return guarded(run).at("restore step " + std::to_string(step) + " of " + state_->where.name());
 }

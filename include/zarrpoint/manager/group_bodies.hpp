@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/distributed/communicate/collectives.hpp>
+#include <zarrpoint/distributed/save/group_save_place.hpp>
 #include <zarrpoint/manager/group_manager.hpp>
 #include <zarrpoint/manager/manager_state.hpp>
-#include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
+#include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace zarrpoint { inline namespace v0 {
@@ -24,6 +27,7 @@ struct group_checkpoint_manager::state_of_rank {
   const process_group group;
   group_save_options saves;
   std::optional<checkpoint_manager> root{};  ///< on rank 0
+  std::string item{};                        ///< of steps in a format of their own
   std::size_t most_under_way = 1;
   when_busy busy = when_busy::wait;
   bool background = true;
@@ -31,6 +35,7 @@ struct group_checkpoint_manager::state_of_rank {
   bool has_told_request = false;  ///< its own, by `should_save`
   bool was_requested = false;     ///< by any process
   async_saves queue;
+  std::deque<std::int64_t> queued{};  ///< whose step each save of the queue is, or is a part of
   std::optional<error> first{};
   std::size_t errors = 0;
 
@@ -59,30 +64,26 @@ struct group_checkpoint_manager::state_of_rank {
     return why;
   }
 
-  /// Commits what is written, or with `all` what is under way.
-  result<void> finish(bool all) {
+  /// Commits what is written, or with `all` what is under way; with `removals` all is done then.
+  result<void> finish(bool all, bool removals = false) {
     auto committed = queue.finalize(all);
     result<void> mine;
-    if (auto* const at = inner()) {
-      while (at->of_group.size() > queue.unfinalized()) at->of_group.pop_front();
-      if (committed) mine = at->tell();  // else the next call tells it
-    }
+    auto* const at = inner();
+    for (; queued.size() > queue.unfinalized(); queued.pop_front())
+      if (at != nullptr) at->of_group.pop_front();
+    if (at != nullptr && removals) at->wait_for_removals();
+    if (at != nullptr && committed) mine = at->tell();  // else the next call tells it
     if (!committed) return note(std::move(committed).failure());
     auto agreed = agree(group.ranks, std::move(mine));
     if (!agreed) return note(std::move(agreed).failure());
     return {};
   }
 
-  result<std::string> name_of(std::int64_t step) {
-    ZARRPOINT_TRY(
-        name, from_root([&](checkpoint_manager::state& at) -> result<json> {
-          const std::lock_guard hold(at.mutex);
-          const step_record* const found = at.find(step);
-          if (found == nullptr)
-            return error{errc::not_found, at.where.name() + " has no step " + std::to_string(step)};
-          return json(found->name);
-        }));
-    return *name.if_string();
+  /// How many steps are under way.
+  std::size_t steps() const {
+    std::size_t out = 0;
+    for (std::size_t i = 0; i < queued.size(); ++i) out += i == 0 || queued[i] != queued[i - 1];
+    return out;
   }
 
   result<location> place(const std::string& name) const {
@@ -91,6 +92,26 @@ struct group_checkpoint_manager::state_of_rank {
     ZARRPOINT_TRY(key, at.key.child(name));
     return location(at.store, key);
   }
+  /// Where rank 0 has the items of a step written, `tree` being `job::tree_name`.
+  result<any_store> tree_of(const std::string& name, const std::string& tree) const {
+    ZARRPOINT_TRY(at, place(name));
+    const bool sync = saves.storage.sync;
+    ZARRPOINT_TRY(target, detail::location_access::to_write(at, sync, group.how.stores));
+    if (tree.empty()) return detail::beneath(target);
+    return detail::open_staged(target, tree, sync);
+  }
+
+  /// What rank 0 has decided of a save.
+  struct order {
+    std::shared_ptr<checkpoint_manager::state::job> work{};  ///< on rank 0
+    json told{};
+  };
+  result<order> prepare(std::int64_t step, const std::vector<group_item>& items,
+                        std::vector<step_metric> metrics);
+  result<void> schedule(const order& what, const location& at, const group_item& item,
+                        const std::string& before);
+  result<bool> begin(std::int64_t step, std::vector<group_item> items,
+                     std::vector<step_metric> metrics);
 
   template <class F>
   result<std::optional<std::int64_t>> step_from_root(F&& ask) {
@@ -123,11 +144,8 @@ ZARRPOINT_INLINE result<group_checkpoint_manager> group_checkpoint_manager::open
     self.busy = options.busy;
     self.background = options.background;
     self.most_under_way = std::max<std::size_t>(options.most_under_way, 1);
+    self.item = options.item;
     result<void> mine;
-    if (options.storage.format)
-      mine =
-          error{errc::unsupported, "manage " + where.name() +
-                                       ": a group saves its steps in Zarr: leave out the format"};
     if (options.whole_when)
       mine = error{errc::unsupported,
                    "manage " + where.name() + ": a group saves whole steps: leave out whole_when"};
@@ -168,74 +186,167 @@ ZARRPOINT_INLINE bool group_checkpoint_manager::save_requested() const noexcept 
   return state_->was_requested;
 }
 
-ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, const state& tree,
-                                                             std::vector<step_metric> metrics) {
-  state_of_rank& self = *state_;
-  const auto run = [&]() -> result<bool> {
-    ZARRPOINT_CHECK(self.finish(false));
-    if (self.queue.unfinalized() >= self.most_under_way) {
-      if (self.busy == when_busy::skip) return false;
-      ZARRPOINT_CHECK(self.finish(true));
+/// Rank 0 sees to what is there, and opens the place. Items without names are the step itself.
+ZARRPOINT_INLINE result<group_checkpoint_manager::state_of_rank::order>
+group_checkpoint_manager::state_of_rank::prepare(std::int64_t step,
+                                                 const std::vector<group_item>& items,
+                                                 std::vector<step_metric> metrics) {
+  order out;
+  const auto decide = [&](checkpoint_manager::state& at) -> result<json> {
+    ZARRPOINT_CHECK(at.check_owner());
+    for (const auto& one : at.of_group)
+      if (one.first == step) return error{errc::already_exists, "it is being saved"};
+    ZARRPOINT_TRY(work, at.prepare(step, std::move(metrics)));
+    json::array names, previous;
+    for (const group_item& one : items) {
+      if (!one.name.empty()) ZARRPOINT_CHECK(at.name_item(*work, one.name, one.document));
+      names.emplace_back(one.name);
+      previous.emplace_back();  // null: a document
+      if (!one.document.is_null()) continue;
+      previous.back() = at.share(*work, one.name);
+      ++work->unfinished;
     }
-    std::shared_ptr<checkpoint_manager::state::job> work;
-    ZARRPOINT_TRY(agreed, self.from_root([&](checkpoint_manager::state& at) -> result<json> {
-      ZARRPOINT_CHECK(at.check_owner());
-      for (const auto& one : at.of_group)
-        if (one.first == step) return error{errc::already_exists, "it is being saved"};
-      ZARRPOINT_TRY(made, at.prepare(step, std::move(metrics)));
-      work = std::move(made);
-      if (at.leaves_notes()) {
-        ZARRPOINT_TRY(begun, checkpoint_manager::state::note("begun_" + work->name));
-        ZARRPOINT_CHECK(at.root.put(begun, {}));
-      }
-      json out;
-      out.set("name", work->name);
-      out.set("replaces", work->replaces);
-      out.set("mark", to_json(work->mark));
-      out.set("previous", at.share(*work));
-      return out;
-    }));
-    group_save_options how = self.saves;
-    how.storage.overwrite = *agreed.find("replaces")->if_bool();
-    how.storage.attributes.set(std::string(detail::step_mark::member), *agreed.find("mark"));
-    how.storage.previous.reset();
-    ZARRPOINT_TRY(at, agree(self.group.ranks, self.place(*agreed.find("name")->if_string())));
-    if (const std::string& before = *agreed.find("previous")->if_string(); !before.empty()) {
-      ZARRPOINT_TRY(previous, agree(self.group.ranks, self.place(before)));
-      how.storage.previous = std::move(previous);
-    }
-    async_saves::finalizer then;
-    checkpoint_manager::state* const inner = self.inner();
-    if (inner != nullptr) {
-      then = [inner, work](const save_report& done) -> result<void> {
-        // No error of one process alone: the others would wait for it. `tell` has it.
-        auto concluded = guarded([&]() -> result<void> {
-          save_report report = done;
-          if (auto seen = inner->look(work->name)) report.stored_bytes = seen->record.bytes;
-          static_cast<void>(inner->conclude(*work, std::move(report)));
-          return {};
-        });
-        if (!concluded) inner->fail(concluded.failure());
-        return {};
-      };
-    }
-    ZARRPOINT_CHECK(self.queue.schedule(at, tree, how, std::move(then)));
-    if (inner != nullptr) {
-      inner->of_group.emplace_back(step, work->mark.saved_at);
-      inner->take_request();
-    }
-    if (std::exchange(self.has_told_request, false))
-      self.requested.store(false, std::memory_order_relaxed);
-    if (!self.background) ZARRPOINT_CHECK(self.finish(true));
-    return true;
+    ZARRPOINT_CHECK(items.front().name.empty() ? at.note_begun(work->name)
+                                               : at.open_items(*work, group.ranks.size() > 1));
+    json made;
+    made.set("name", work->name);
+    made.set("tree", work->tree_name);
+    made.set("replaces", work->replaces);
+    made.set("mark", to_json(work->mark));
+    made.set("names", std::move(names));
+    made.set("previous", std::move(previous));
+    out.work = std::move(work);
+    return made;
   };
-  return guarded(run).at("save step " + std::to_string(step) + " in " + self.where.name());
+  ZARRPOINT_TRY(told, from_root(decide));
+  out.told = std::move(told);
+  const json::array& names = *out.told.find("names")->if_array();
+  const bool are_same = std::equal(
+      names.begin(), names.end(), items.begin(), items.end(),
+      [](const json& name, const group_item& mine) { return *name.if_string() == mine.name; });
+  ZARRPOINT_CHECK(agree(
+      group.ranks, are_same ? result<void>()
+                            : error{errc::invalid_argument, "the items are not those of rank 0"}));
+  return out;
 }
 
-ZARRPOINT_INLINE result<void> group_checkpoint_manager::wait() { return state_->finish(true); }
+/// Has one item saved, or the step itself; the last one of a step commits it.
+ZARRPOINT_INLINE result<void> group_checkpoint_manager::state_of_rank::schedule(
+    const order& what, const location& at, const group_item& item, const std::string& before) {
+  group_save_options how = item.options.value_or(saves);
+  how.storage.overwrite = false;
+  how.storage.previous.reset();
+  if (item.name.empty()) {
+    how.storage.overwrite = *what.told.find("replaces")->if_bool();
+    how.storage.attributes.set(std::string(detail::step_mark::member), *what.told.find("mark"));
+  }
+  if (!before.empty() && !how.storage.format) {
+    ZARRPOINT_TRY(previous, agree(group.ranks, place(before)));
+    how.storage.previous = std::move(previous);
+  }
+  async_saves::finalizer then;
+  checkpoint_manager::state* const root = inner();
+  if (root != nullptr) {
+    then = [root, work = what.work, name = item.name](const save_report& done) -> result<void> {
+      // No error of one process alone: the others would wait for it. `tell` has it.
+      auto concluded = guarded([&]() -> result<void> {
+        if (!name.empty()) work->add(name, done);
+        if (--work->unfinished != 0) return {};
+        save_report report = done;
+        if (name.empty()) {
+          if (auto seen = root->look(work->name)) report.stored_bytes = seen->record.bytes;
+          static_cast<void>(root->conclude(*work, std::move(report)));
+        } else {
+          static_cast<void>(
+              root->conclude(*work, guarded([&] { return root->commit_items(*work); })));
+        }
+        return {};
+      });
+      if (!concluded) root->fail(concluded.failure());
+      return {};
+    };
+  }
+  return queue.schedule(at, item.tree, how, std::move(then));
+}
+
+ZARRPOINT_INLINE result<bool> group_checkpoint_manager::state_of_rank::begin(
+    std::int64_t step, std::vector<group_item> items, std::vector<step_metric> metrics) {
+  ZARRPOINT_CHECK(finish(false));
+  if (steps() >= most_under_way) {
+    if (busy == when_busy::skip) return false;
+    ZARRPOINT_CHECK(finish(true));
+  }
+  ZARRPOINT_TRY(what, prepare(step, items, std::move(metrics)));
+  const std::string& name = *what.told.find("name")->if_string();
+  std::optional<any_store> tree;
+  if (!items.front().name.empty()) {
+    // A directory has one name on all. In a bucket rank 0's own store keeps documents back.
+    const std::string& tree_name = *what.told.find("tree")->if_string();
+    const bool is_own =
+        what.work && (tree_name.empty() || tree_name.find('/') != std::string::npos);
+    ZARRPOINT_TRY(opened, agree(group.ranks, is_own ? result<any_store>(*what.work->store)
+                                                    : tree_of(name, tree_name)));
+    tree = std::move(opened);
+  }
+  const json::array& previous = *what.told.find("previous")->if_array();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (previous[i].is_null()) continue;
+    auto at = agree(group.ranks, [&]() -> result<location> {
+      if (!tree) return place(name);
+      ZARRPOINT_TRY(key, store_key::parse(items[i].name));
+      return location(*tree, key);
+    }());
+    auto begun =
+        at ? schedule(what, *at, items[i], *previous[i].if_string()) : result<void>(at.failure());
+    if (!begun) {  // on all: what was scheduled before is written, and not committed
+      if (!queued.empty() && queued.back() == step) static_cast<void>(finish(true));
+      return std::move(begun).failure();
+    }
+    queued.push_back(step);
+    if (auto* const root = inner()) root->of_group.emplace_back(step, what.work->mark.saved_at);
+  }
+  if (auto* const root = inner()) {
+    root->take_request();
+    if (what.work->unfinished == 0)  // of documents alone
+      static_cast<void>(
+          root->conclude(*what.work, guarded([&] { return root->commit_items(*what.work); })));
+  }
+  if (std::exchange(has_told_request, false)) requested.store(false, std::memory_order_relaxed);
+  if (!background) ZARRPOINT_CHECK(finish(true, true));
+  return true;
+}
+
+ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save(std::int64_t step, const state& tree,
+                                                             std::vector<step_metric> metrics) {
+  return guarded([&] {
+           std::vector<group_item> items(1);
+           items.front().tree = tree;
+           if (state_->saves.storage.format) items.front().name = state_->item;
+           return state_->begin(step, std::move(items), std::move(metrics));
+         })
+      .at("save step " + std::to_string(step) + " in " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<bool> group_checkpoint_manager::save_items(
+    std::int64_t step, std::vector<group_item> items, std::vector<step_metric> metrics) {
+  return guarded([&]() -> result<bool> {
+           bool are_named = !items.empty();
+           for (const group_item& one : items) are_named = are_named && !one.name.empty();
+           ZARRPOINT_CHECK(
+               agree(state_->group.ranks,
+                     are_named ? result<void>()
+                               : error{errc::invalid_argument, "a step needs items with names"}));
+           return state_->begin(step, std::move(items), std::move(metrics));
+         })
+      .at("save step " + std::to_string(step) + " in " + state_->where.name());
+}
+
+ZARRPOINT_INLINE result<void> group_checkpoint_manager::wait() {
+  return state_->finish(true, true);
+}
 
 ZARRPOINT_INLINE result<void> group_checkpoint_manager::close() {
-  static_cast<void>(state_->finish(true));  // it is the first, or comes after it
+  static_cast<void>(state_->finish(true, true));  // it is the first, or comes after it
   if (state_->root) static_cast<void>(state_->root->close());
   if (!state_->first) return {};
   error out = *state_->first;
@@ -264,9 +375,19 @@ ZARRPOINT_INLINE result<std::optional<std::int64_t>> group_checkpoint_manager::b
   return state_->step_from_root([&](checkpoint_manager& at) { return at.best(metric, is); });
 }
 
-ZARRPOINT_INLINE result<location> group_checkpoint_manager::place_of(std::int64_t step) {
-  ZARRPOINT_TRY(name, state_->name_of(step));
-  return state_->place(name);
+ZARRPOINT_INLINE result<location> group_checkpoint_manager::place_of(std::int64_t step,
+                                                                     std::string_view item) {
+  ZARRPOINT_TRY(name, state_->from_root([&](checkpoint_manager::state& at) -> result<json> {
+    ZARRPOINT_TRY(found, at.name_to_open(step, item));
+    return json(std::move(found));
+  }));
+  return state_->place(*name.if_string());
+}
+
+ZARRPOINT_INLINE result<json> group_checkpoint_manager::document(std::int64_t step,
+                                                                 std::string_view item) {
+  return state_->from_root(
+      [&](checkpoint_manager::state&) { return state_->root->document(step, item); });
 }
 
 ZARRPOINT_INLINE std::vector<std::string> group_checkpoint_manager::warnings() {

@@ -8,18 +8,28 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
+/// A part of a step that loads alone, as `step_item`, of what one process brings.
+struct group_item {
+  std::string name;  ///< of its directory or file in the step's; the same on all processes
+  state tree{};
+  /// Nothing: those of the manager. The format is free.
+  std::optional<group_save_options> options{};
+  json document{};  ///< in place of a tree: what rank 0 brings is stored
+};
+
 /// A `checkpoint_manager` of a group of processes. All members but `request_save`, `save_requested`
 /// and `warnings` are collective, and give the same on all. What rank 0 gives of options counts; it
-/// alone has the lock, looks and removes. Steps are in Zarr.
+/// alone has the lock, looks and removes. All steps are whole, none a delta.
 class group_checkpoint_manager {
  public:
   /// `saves`: how processes save together; its `storage` is that of `options`. Errors: those of
-  /// `checkpoint_manager::open` on rank 0; `unsupported` for a format that has no attributes.
+  /// `checkpoint_manager::open` on rank 0; `unsupported` with `whole_when`.
   static result<group_checkpoint_manager> open(const location& where, process_group group,
                                                manager_options options = {},
                                                group_save_options saves = {});
@@ -41,6 +51,11 @@ class group_checkpoint_manager {
   /// What is written is committed by the next `save`, `wait` or `close`.
   result<bool> save(std::int64_t step, const state& tree, std::vector<step_metric> metrics = {});
 
+  /// The same of several items, which are committed together. Errors: `invalid_argument` where
+  /// processes bring items of different names.
+  result<bool> save_items(std::int64_t step, std::vector<group_item> items,
+                          std::vector<step_metric> metrics = {});
+
   /// Commits all that is under way. Errors: the first that no call has told.
   result<void> wait();
   /// Commits, and gives the place back. Errors: the first of all in the background, even if told.
@@ -49,8 +64,12 @@ class group_checkpoint_manager {
   result<std::vector<std::int64_t>> steps();
   result<std::optional<std::int64_t>> latest();
   result<std::optional<std::int64_t>> best(std::string_view metric, better is);
-  /// Where a step is, for `load` by this group or another. Errors: `not_found`.
-  result<location> place_of(std::int64_t step);
+  /// Where a step is, for `load` by this group or another; of one with items the one of that name,
+  /// or the only one. Errors: `not_found`; `invalid_argument` where it has several and none is
+  /// named.
+  result<location> place_of(std::int64_t step, std::string_view item = {});
+  /// A JSON item of a step. Errors: those of `checkpoint_manager::document`.
+  result<json> document(std::int64_t step, std::string_view item);
 
   /// What was passed over or could not be removed; empty but on rank 0. Not collective.
   std::vector<std::string> warnings();

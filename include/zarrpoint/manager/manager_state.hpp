@@ -50,6 +50,7 @@ struct checkpoint_manager::state {
       : where(std::move(at)), root(std::move(in)), options(std::move(how)) {}
   ~state() {  // waits for each, while what they change is there
     while (!under_way.empty()) under_way.pop_front();
+    wait_for_removals();
   }
 
   const location where;
@@ -67,8 +68,8 @@ struct checkpoint_manager::state {
   // What saves in the background change, too.
   mutable std::mutex mutex{};
   std::mutex pruning{};
-  std::vector<step_record> records{};     ///< sorted by step
-  std::vector<std::int64_t> replacing{};  ///< steps that are there and being saved again
+  std::vector<step_record> records{};  ///< sorted by step
+  std::vector<std::int64_t> saving{};  ///< steps that are being saved, for the first time or again
   /// Of what is being saved: deltas stand on them, or what did not change is shared with them.
   std::vector<std::int64_t> bases{};
   std::vector<std::int64_t> going{};  ///< which `prune` removes: no save may take them
@@ -79,6 +80,8 @@ struct checkpoint_manager::state {
   std::optional<std::int64_t> last_saved{};
   std::optional<save_report> report{};
   std::vector<detail::leaf_copies> spare{};
+  std::size_t removals_asked = 0;  ///< of the task `removing`, which is at work unless this is 0
+  pending<void> removing{};
 
   // -- places
 
@@ -89,6 +92,11 @@ struct checkpoint_manager::state {
   /// Whether a note tells the next manager what was begun. It does so where there is no lock, and
   /// a kill may leave something that has the name of a step.
   bool leaves_notes() const { return !owner.empty() || !root.can_publish(); }
+  result<void> note_begun(const std::string& name) const {
+    if (!leaves_notes()) return {};
+    ZARRPOINT_TRY(begun, note("begun_" + name));
+    return root.put(begun, {});
+  }
   bool is_path() const { return detail::location_access::is_path(where); }
   std::string name_of(const std::string& name) const { return where.name() + '/' + name; }
   /// A step, or an item of one, as a path where there are paths: formats look at these.
@@ -131,7 +139,7 @@ struct checkpoint_manager::state {
   static bool has(const std::vector<std::int64_t>& steps, std::int64_t step) {
     return std::find(steps.begin(), steps.end(), step) != steps.end();
   }
-  bool is_held(std::int64_t step) const { return has(replacing, step) || has(bases, step); }
+  bool is_held(std::int64_t step) const { return has(saving, step) || has(bases, step); }
   void warn(std::string text) {
     const std::lock_guard hold(mutex);
     warnings.push_back(std::move(text));
@@ -184,7 +192,10 @@ struct checkpoint_manager::state {
   result<void> make_room(job& work);
   result<pending<save_report>> start(std::shared_ptr<job> work, std::vector<step_item> items);
   result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
+  result<void> name_item(job& work, const std::string& name, const json& document) const;
+  result<void> open_items(job& work, bool by_many) const;
   result<save_report> finish_items(job& work);
+  result<save_report> commit_items(job& work);
   result<save_report> conclude(job& work, result<save_report> saved);
   result<void> verify_step(const std::string& name, const texts& documents) const;
   result<void> move_aside(const std::string& name, const std::string& why);
@@ -195,37 +206,56 @@ struct checkpoint_manager::state {
   result<void> remove(const step_record& of);
   result<std::vector<step_removal>> prune(const keep_policy& keep);
   std::vector<step_removal> would_go(const keep_policy& keep) const;
+  void remove_old();
+  void wait_for_removals();
+
+  // -- restoring
+
+  result<std::string> name_to_open(std::int64_t step, std::string_view item) const;
 };
 
 /// One save that is under way.
 struct checkpoint_manager::state::job {
+  explicit job(checkpoint_manager::state* of) : in(of) {}
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
   ~job() {
-    if (replaces) release(in->replacing, mark.step);
-    if (base) release(in->bases, base->step);
-    release_shared();
+    const std::lock_guard hold(in->mutex);
+    let_go();
   }
-  void release_shared() {
+  /// No step is held any more, so that policies may remove them. With the mutex, as all of these.
+  void let_go() {
+    if (std::exchange(is_held, false)) release(in->saving, mark.step);
+    release_base();
     for (const std::int64_t step : shared) release(in->bases, step);
     shared.clear();
   }
-  void release(std::vector<std::int64_t>& held, std::int64_t step) const {
-    const std::lock_guard hold(in->mutex);
+  void release_base() {
+    if (base) release(in->bases, base->step);
+    base.reset();
+  }
+  static void release(std::vector<std::int64_t>& held, std::int64_t step) {
     const auto at = std::find(held.begin(), held.end(), step);
     if (at != held.end()) held.erase(at);
   }
+  void add(const std::string& item, save_report one);
 
-  checkpoint_manager::state* in = nullptr;
+  checkpoint_manager::state* const in;
   std::string name{};
   detail::step_mark mark{};
+  bool is_held = false;                ///< the step is in `saving`
   bool replaces = false;               ///< a step that a manager wrote
   std::optional<step_record> base{};   ///< of a delta
   std::vector<leaf> whole{};           ///< to save if that is damaged
   std::vector<std::int64_t> shared{};  ///< what did not change since these is
   detail::leaf_copies copies{};
   std::unique_ptr<publication> tree{};
+  std::string tree_name{};           ///< where others write to it, too
   std::optional<any_store> store{};  ///< of the step
   std::vector<std::pair<std::string, pending<save_report>>> parts{};
+  std::size_t unfinished = 0;  ///< parts of a group
   texts documents{};
+  save_report all{};  ///< of its items together
 };
 
 }}  // namespace zarrpoint::v0

@@ -43,6 +43,8 @@ class bucket_store {
   result<bool> erase(const store_key& key) const;
   /// What a save has left there that is not finished is not listed.
   result<std::vector<list_entry>> list(const store_key& prefix) const;
+  /// By one listing, however deep the keys are; see `any_store::list_sizes`.
+  result<bool> list_sizes(const store_key& prefix, std::vector<listed_object>& to) const;
   /// Erases all that is there; of the root first what makes it a checkpoint.
   result<bool> erase_all(const store_key& prefix) const;
 

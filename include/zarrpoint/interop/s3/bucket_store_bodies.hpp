@@ -108,6 +108,16 @@ class bucket_objects {
     for (const auto& [name, is_prefix] : found) out.push_back({name, is_prefix});
     return out;
   }
+  result<bool> list_sizes(const store_key& prefix, std::vector<listed_object>& to) const {
+    std::string from = key_of(prefix);
+    if (!prefix.is_root()) from += '/';
+    ZARRPOINT_CHECK(client_->list(from, false, [&](bucket_listing& page) -> result<void> {
+      for (const bucket_listing::object& one : page.objects)
+        if (one.key.starts_with(from)) to.push_back({one.key.substr(from.size()), one.size});
+      return {};
+    }));
+    return true;
+  }
 
  private:
   result<void> check(const store_key& key) const {
@@ -121,10 +131,12 @@ class bucket_objects {
 };
 
 /// A tree that is being written. The small documents at its root, which make it a checkpoint, stay
-/// in memory until `put_documents`. It knows which keys it has.
+/// in memory until `put_documents`. It knows which keys it has. `is_plain`: those of the place
+/// itself, where trees of others lie, too.
 class bucket_tree {
  public:
-  explicit bucket_tree(bucket_objects to) : state_(make_counted<state>(std::move(to))) {}
+  bucket_tree(bucket_objects to, bool is_plain)
+      : state_(make_counted<state>(std::move(to), is_plain)) {}
 
   std::string describe(const store_key& key) const { return state_->to.describe(key); }
   result<std::unique_ptr<blob>> open(const store_key& key) const {
@@ -171,6 +183,18 @@ class bucket_tree {
       return at == state_->keys.end() ? nullptr : &*at;
     });
   }
+  /// What other processes have written to it, too.
+  result<bool> list_sizes(const store_key& prefix, std::vector<listed_object>& to) const {
+    ZARRPOINT_TRY(listed, state_->to.list_sizes(prefix, to));
+    const std::lock_guard lock(state_->mutex);
+    const std::string above = prefix.is_root() ? "" : std::string(prefix.str()) + '/';
+    if (state_->is_plain)
+      std::erase_if(
+          to, [&](const listed_object& one) { return !state_->keys.contains(above + one.path); });
+    for (const auto& [key, bytes] : state_->documents)
+      if (prefix.is_root()) to.push_back({std::string(key.str()), bytes.size()});
+    return listed;
+  }
 
   /// In the order in which they were put last: a root's document is its last.
   result<void> put_documents() const {
@@ -187,8 +211,9 @@ class bucket_tree {
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
   struct state {
-    explicit state(bucket_objects at) : to(std::move(at)) {}
+    state(bucket_objects at, bool plain) : to(std::move(at)), is_plain(plain) {}
     bucket_objects to;
+    const bool is_plain;
     std::mutex mutex{};
     std::vector<std::pair<store_key, std::vector<std::byte>>> documents{};
     std::set<std::string, std::less<>> keys{};
@@ -353,7 +378,7 @@ class bucket_store::staged final : public publication {
  private:
   void choose(bool plain) const {
     if (!plain) tree_ = std::string(detail::own_folder) + compact_date(began_) + '-' + id_ + '/';
-    objects_.emplace(state_->objects(tree_, {{std::string(detail::save_mark), id_}}));
+    objects_.emplace(state_->objects(tree_, {{std::string(detail::save_mark), id_}}), plain);
   }
 
   std::string place_name() const {
@@ -628,6 +653,13 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> bucket_store::list(const store_
   ZARRPOINT_TRY(claimed, of.client.exists(of.at(detail::first_name)));
   if (claimed) out.clear();
   return out;
+}
+
+ZARRPOINT_INLINE result<bool> bucket_store::list_sizes(const store_key& prefix,
+                                                       std::vector<listed_object>& to) const {
+  const place_key at = place_of(prefix);
+  ZARRPOINT_TRY(objects, at.objects());
+  return objects.list_sizes(at.key, to);
 }
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase_all(const store_key& prefix) const {

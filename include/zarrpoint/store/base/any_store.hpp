@@ -6,6 +6,12 @@
 
 namespace zarrpoint { inline namespace v0 {
 
+/// An object in a listing that tells sizes; the path is beneath what is listed.
+struct listed_object {
+  std::string path;
+  std::uint64_t size = 0;
+};
+
 /// Any store, its type erased; itself a store of every kind. What the store underneath cannot do
 /// is `unsupported`, and `can_write`, `can_list` and `can_publish` tell beforehand.
 ///
@@ -37,6 +43,12 @@ class any_store {
   result<std::vector<list_entry>> list(const store_key& prefix) const;
   result<std::unique_ptr<publication>> stage(const store_key& key,
                                              const publish_options& how = {}) const;
+
+  /// Adds all objects beneath a key to `to`, by one listing; for stores that have a member of this
+  /// name, since theirs tells sizes. False, and nothing is added, in others: then open each.
+  result<bool> list_sizes(const store_key& prefix, std::vector<listed_object>& to) const {
+    return model_->list_sizes(prefix, to);
+  }
 
   /// Moves an object, or all that lies beneath a key, in one step; for stores that have a member of
   /// this name, else `unsupported`: then copy and erase. Errors: `not_found`, `already_exists`.
@@ -86,6 +98,7 @@ class any_store {
     virtual result<std::vector<list_entry>> list(const store_key&) const = 0;
     virtual result<std::unique_ptr<publication>> stage(const store_key&,
                                                        const publish_options&) const = 0;
+    virtual result<bool> list_sizes(const store_key&, std::vector<listed_object>&) const = 0;
     virtual result<void> rename(const store_key&, const store_key&) const = 0;
     virtual result<bool> erase_all(const store_key&) const = 0;
     virtual bool share(const store_key&, const blob&) const = 0;
@@ -143,6 +156,14 @@ class any_store {
         return store.stage(key, how);
       } else {
         return refuse("publish", key);
+      }
+    }
+    result<bool> list_sizes(const store_key& prefix,
+                            std::vector<listed_object>& to) const override {
+      if constexpr (requires { store.list_sizes(prefix, to); }) {
+        return store.list_sizes(prefix, to);
+      } else {
+        return false;
       }
     }
     result<void> rename(const store_key& from, const store_key& to) const override {
