@@ -338,6 +338,16 @@ const zarrpoint::cuda::kernel_table* fake_kernels() {
         return on(stream,
                   [&](const fake_space& space) { return space.join_planes(table, count, most); });
       },
+      [](cudaStream_t stream, const zp::device_symbols* table, std::size_t count) {
+        return on(stream,
+                  [&](const fake_space& space) { return space.count_symbols(table, count); });
+      },
+      [](cudaStream_t stream, const zp::device_symbols* table, std::size_t count,
+         std::byte* failed) {
+        return on(stream, [&](const fake_space& space) {
+          return space.encode_symbols(table, count, failed);
+        });
+      },
   };
   return &table;
 }

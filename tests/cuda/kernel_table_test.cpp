@@ -39,4 +39,12 @@ TEST_CASE("device_segment: what kernels read from the device") {
   CHECK(words[2] == 3);
 }
 
+TEST_CASE("device_symbols: what kernels read from the device") {
+  static_assert(sizeof(zp::device_symbols) == 176 && alignof(zp::device_symbols) == 8);
+  const zp::device_symbols one{.to = 1, .from = 2, .bytes = 3, .step = 4, .kind = 5};
+  std::uint32_t words[7];
+  std::memcpy(words, &one, sizeof words);
+  for (std::uint32_t i = 0; i < 3; ++i) CHECK(words[4 + i] == i + 3);
+}
+
 }  // namespace kernel_table_test

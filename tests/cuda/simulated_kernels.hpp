@@ -58,6 +58,12 @@ inline void __syncthreads() { zarrpoint_test::simulated.barrier->arrive_and_wait
 inline void atomicXor(std::uint32_t* at, std::uint32_t value) {
   __atomic_fetch_xor(at, value, __ATOMIC_RELAXED);
 }
+inline void atomicOr(std::uint32_t* at, std::uint32_t value) {
+  __atomic_fetch_or(at, value, __ATOMIC_RELAXED);
+}
+inline void atomicAdd(std::uint32_t* at, std::uint32_t value) {
+  __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
 
 namespace zarrpoint_test {
 

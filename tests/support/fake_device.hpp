@@ -134,6 +134,19 @@ struct fake_space {
     return owner->launch(stream, &kernel_counts::join_planes, {{first, bytes}},
                          [=, d = owner] { return d->run_join_planes(first, count, most); });
   }
+  zp::result<void> count_symbols(const zp::device_symbols* table, std::size_t count) const {
+    const auto* first = reinterpret_cast<const std::byte*>(table);
+    const std::size_t bytes = count * sizeof(zp::device_symbols);
+    return owner->launch(stream, &kernel_counts::count_symbols, {{first, bytes}},
+                         [=, d = owner] { return d->run_count_symbols(first, count); });
+  }
+  zp::result<void> encode_symbols(const zp::device_symbols* table, std::size_t count,
+                                  std::byte* failed) const {
+    const auto* first = reinterpret_cast<const std::byte*>(table);
+    const std::size_t bytes = count * sizeof(zp::device_symbols);
+    return owner->launch(stream, &kernel_counts::encode_symbols, {{first, bytes}, {failed, 4}},
+                         [=, d = owner] { return d->run_encode_symbols(first, count, failed); });
+  }
 
  private:
   static fake_device::range reach_of(const std::byte* data, const zp::dims& shape,

@@ -234,6 +234,46 @@ class fake_device {
     }
     return {};
   }
+  /// The same of symbols that are counted, and of those that are encoded.
+  zp::result<void> run_count_symbols(const std::byte* table, std::size_t count) {
+    return for_each_symbols(
+        table, count,
+        [](const zp::device_symbols& one) {
+          return one.kind > zp::device_literals::repeated && one.bytes <= zp::device_symbols::most
+                     ? zp::device_symbols::counts_bytes
+                     : SIZE_MAX;
+        },
+        [](const zp::device_symbols& one, std::byte* to, const std::byte* from) {
+          zarrpoint_test::run_count_symbols(one, to, from);
+        });
+  }
+  zp::result<void> run_encode_symbols(const std::byte* table, std::size_t count,
+                                      std::byte* failed) {
+    return for_each_symbols(
+        table, count,
+        [](const zp::device_symbols& one) {
+          if (one.kind == zp::device_literals::stored) return std::size_t{one.bytes};
+          return std::accumulate(one.sizes.begin(), one.sizes.end(), std::size_t{0});
+        },
+        [&](const zp::device_symbols& one, std::byte* to, const std::byte* from) {
+          if (!zarrpoint_test::run_encode_symbols(one, to, from)) *own(failed) = std::byte{1};
+        });
+  }
+  template <class Made, class F>
+  zp::result<void> for_each_symbols(const std::byte* table, std::size_t count, Made&& made, F&& f) {
+    for (std::size_t i = 0; i < count; ++i) {
+      zp::device_symbols one;
+      std::memcpy(&one, own(table) + i * sizeof one, sizeof one);
+      auto* const to = reinterpret_cast<std::byte*>(one.to);
+      const auto* const from = reinterpret_cast<const std::byte*>(one.from);
+      const std::size_t read = one.bytes == 0 ? 0 : (one.bytes - std::size_t{1}) * one.step + 1;
+      if (!memory_.is_allocated({to, made(one)}, false) ||
+          !memory_.is_allocated({from, read}, false))
+        return failure("symbols outside of every allocation");
+      f(one, own(to), own(from));
+    }
+    return {};
+  }
   /// Each call that may fail begins here.
   zp::result<void> enter(std::optional<std::size_t> stream, std::initializer_list<fault> faults) {
     ++counters_.calls;
@@ -363,7 +403,8 @@ class fake_device {
     operation one;
     one.device_side = std::move(used);
     one.has_table = kind == &kernel_counts::scatter || kind == &kernel_counts::decode_literals ||
-                    kind == &kernel_counts::join_planes;
+                    kind == &kernel_counts::join_planes || kind == &kernel_counts::count_symbols ||
+                    kind == &kernel_counts::encode_symbols;
     one.run = std::move(run);
     return work(stream, std::move(one));
   }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 // What the kernels of a device mean, as plain loops over memory of the host.
@@ -28,6 +29,8 @@ struct kernel_counts {
   std::uint64_t crc32c = 0;
   std::uint64_t decode_literals = 0;
   std::uint64_t join_planes = 0;
+  std::uint64_t count_symbols = 0;
+  std::uint64_t encode_symbols = 0;
 };
 
 /// The bytes that strided elements touch: `bytes` of them, `low` from the first element on.
@@ -146,6 +149,72 @@ inline bool run_literals(const zp::device_literals& one, std::byte* to, const st
     from += one.sizes[i];
   }
   return good;
+}
+
+/// The symbols of each stream: where they begin, and how many they are.
+inline std::array<std::pair<std::size_t, std::size_t>, 4> streams_of(
+    const zp::device_symbols& one) {
+  const std::size_t streams = one.kind == zp::device_literals::one_stream ? 1 : 4;
+  const std::size_t each = (one.bytes + streams - 1) / streams;
+  std::array<std::pair<std::size_t, std::size_t>, 4> out{};
+  for (std::size_t i = 0; i < streams; ++i)
+    out[i] = {each * i,
+              std::min<std::size_t>(each, one.bytes - std::min<std::size_t>(each * i, one.bytes))};
+  return out;
+}
+
+/// `to` and `from` are where the host has what the symbols name.
+inline void run_count_symbols(const zp::device_symbols& one, std::byte* to, const std::byte* from) {
+  std::array<std::array<std::uint16_t, 256>, 4> counts{};
+  const auto streams = streams_of(one);
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (std::size_t i = 0; i < streams[s].second; ++i)
+      ++counts[s][std::to_integer<std::size_t>(from[(streams[s].first + i) * one.step])];
+  }
+  std::memcpy(to, counts.data(), sizeof counts);
+}
+
+/// The same; false, and nothing is written, where a stream has another size than it should.
+inline bool run_encode_symbols(const zp::device_symbols& one, std::byte* to,
+                               const std::byte* from) {
+  if (one.kind == zp::device_literals::stored) {
+    for (std::size_t i = 0; i < one.bytes; ++i) to[i] = from[i * one.step];
+    return true;
+  }
+  // Codes are numbered from the longest on, and among equals by their symbols.
+  std::array<unsigned, 256> codes{};
+  std::array<unsigned, 256> lengths{};
+  unsigned code = 0;
+  for (unsigned length = 11; length > 0; --length) {
+    for (std::size_t s = 0; s < 256; ++s) {
+      if ((one.lengths[s / 2] >> s % 2 * 4 & 15U) != length) continue;
+      lengths[s] = length;
+      codes[s] = code++;
+    }
+    code >>= 1;
+  }
+  std::vector<std::byte> all;
+  const auto streams = streams_of(one);
+  for (std::size_t s = 0; s < streams.size() && streams[s].second != 0; ++s) {
+    const std::size_t begin = all.size();
+    std::uint64_t held = 0;
+    unsigned have = 0;
+    const auto put = [&](unsigned value, unsigned bits) {
+      held |= std::uint64_t{value} << have;
+      for (have += bits; have >= 8; have -= 8, held >>= 8)
+        all.push_back(static_cast<std::byte>(held & 255));
+    };
+    for (std::size_t i = streams[s].second; i-- > 0;) {
+      const auto symbol = std::to_integer<std::size_t>(from[(streams[s].first + i) * one.step]);
+      if (lengths[symbol] == 0) return false;
+      put(codes[symbol], lengths[symbol]);
+    }
+    put(1, 1);
+    if (have != 0) put(0, 8 - have);
+    if (all.size() - begin != one.sizes[s]) return false;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) to[i] |= all[i];  // zeros were there before
+  return true;
 }
 
 }  // namespace zarrpoint_test

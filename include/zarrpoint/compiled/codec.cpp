@@ -11,6 +11,7 @@
 #include <zarrpoint/codec/array_to_bytes/packbits_bodies.hpp>
 #include <zarrpoint/codec/base/bodies.hpp>
 #include <zarrpoint/codec/blosc/blosc_bodies.hpp>
+#include <zarrpoint/codec/blosc/encode_plan_bodies.hpp>
 #include <zarrpoint/codec/blosc/frame_plan_bodies.hpp>
 #include <zarrpoint/codec/blosc/huffman_bodies.hpp>
 #include <zarrpoint/codec/bytes_to_bytes/crc32c_bodies.hpp>

@@ -9,6 +9,7 @@
 #include <zarrpoint/cuda/kernels/move.cuh>
 #include <zarrpoint/cuda/kernels/scatter.cuh>
 #include <zarrpoint/cuda/kernels/swap_bytes.cuh>
+#include <zarrpoint/cuda/kernels/symbols.cuh>
 #include <zarrpoint/cuda/kernels/unshuffle.cuh>
 
 namespace zarrpoint { inline namespace v0 { namespace cuda {
@@ -24,7 +25,9 @@ inline const kernel_table& kernels() noexcept {
                                       &detail::unshuffle,
                                       &detail::crc32c,
                                       &detail::decode_literals,
-                                      &detail::join_planes};
+                                      &detail::join_planes,
+                                      &detail::count_symbols,
+                                      &detail::encode_symbols};
   return table;
 }
 

@@ -94,11 +94,8 @@ struct blosc_base {
     return decoded > UINT64_MAX - blosc_header::size ? UINT64_MAX : decoded + blosc_header::size;
   }
 
-  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
-    if (from.size() > blosc_header::max_bytes)
-      return error{errc::invalid_argument, std::to_string(from.size()) +
-                                               " bytes in a chunk; a Blosc frame holds up to " +
-                                               std::to_string(blosc_header::max_bytes)};
+  /// What its encoder does.
+  blosc_options options() const {
     constexpr std::size_t max_type_size = 255;  // in one byte; larger elements are told as bytes
     blosc_options how;
     how.type_size = type_size == 0 || type_size > max_type_size ? 1 : type_size;
@@ -114,7 +111,15 @@ struct blosc_base {
       case blosc_compressor::zlib: how.format = blosc_format::zlib; break;
       case blosc_compressor::zstd: how.format = blosc_format::zstd; break;
     }
-    result<std::size_t> written = blosc_writer<Streams>(how, from, scratch).run(to);
+    return how;
+  }
+
+  result<std::size_t> encode(bytes_view from, mutable_bytes to, codec_workspace& scratch) const {
+    if (from.size() > blosc_header::max_bytes)
+      return error{errc::invalid_argument, std::to_string(from.size()) +
+                                               " bytes in a chunk; a Blosc frame holds up to " +
+                                               std::to_string(blosc_header::max_bytes)};
+    result<std::size_t> written = blosc_writer<Streams>(options(), from, scratch).run(to);
     scratch.state<blosc_memory>().trim();
     scratch.state<plane_memory>().trim();
     return written;

@@ -113,9 +113,7 @@ ZARRPOINT_INLINE std::size_t blosc_block_size(const blosc_options& how, std::siz
 
 // --------------------------------------------------------------------------------- blosc_plane.hpp
 
-ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
-  const byte_counts counts =
-      sample_of(from, std::clamp(from.size() / 8, good_sample / 2, good_sample));
+ZARRPOINT_INLINE double entropy_of(const byte_counts& counts) {
   double total = 0;
   for (const auto count : counts) total += static_cast<double>(count);
   double bits = 0;
@@ -123,6 +121,10 @@ ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
     if (count > 0) bits -= count * std::log2(count / total);
   }
   return total == 0 ? 8 : bits / total;
+}
+
+ZARRPOINT_INLINE double sampled_entropy(bytes_view from) {
+  return entropy_of(sample_of(from, std::clamp(from.size() / 8, good_sample / 2, good_sample)));
 }
 
 ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
@@ -154,8 +156,7 @@ ZARRPOINT_INLINE bool has_repeats(bytes_view from) {
 }
 
 ZARRPOINT_INLINE bool is_noise_plane(bytes_view from) {
-  constexpr double noise = 7.84;  // bits of 8: 2 % less
-  return sampled_entropy(from) > noise && !has_repeats(from);
+  return sampled_entropy(from) > noise_bits && !has_repeats(from);
 }
 
 ZARRPOINT_INLINE result<std::size_t> encode_plane(bytes_view from, mutable_bytes to, int level,

@@ -11,6 +11,7 @@
 
 #include <cstring>
 #include <new>
+#include <numeric>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -258,6 +259,7 @@ ZARRPOINT_INLINE huffman_code huffman_code::of(const byte_counts& counts) {
     sorted[count++] = counts[i] << 8 | static_cast<std::uint32_t>(i);
     out.last = i;
   }
+  if (count < 2) return {};
   std::sort(sorted.data(), sorted.data() + count);
   std::array<std::uint8_t, 256> symbols;
   for (std::size_t i = 0; i < count; ++i) {
@@ -282,6 +284,28 @@ ZARRPOINT_INLINE huffman_code huffman_code::of(const byte_counts& counts) {
   for (std::size_t i = 0; i <= out.last; ++i)
     if (out.lengths[i] != 0) out.codes[i] = static_cast<std::uint16_t>(next[out.lengths[i]]++);
   return out;
+}
+
+ZARRPOINT_INLINE std::uint64_t huffman_code::bits_of(const byte_counts& counts) const noexcept {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) out += counts[i] * lengths[i];
+  return out;
+}
+
+ZARRPOINT_INLINE bool counted_block::choose_codes(counted_block* blocks, std::size_t count) {
+  byte_counts sum{};
+  for (std::size_t b = 0; b < count; ++b) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += blocks[b].counts[i];
+    blocks[b].code = huffman_code::of(blocks[b].counts);
+  }
+  if (count == 1) return true;
+  const huffman_code common = huffman_code::of(sum);
+  const bool is_shared = std::all_of(blocks, blocks + count, [&](const counted_block& one) {
+    const std::uint64_t own = one.code.bits_of(one.counts);
+    return common.bits_of(one.counts) - own <= own / 256;
+  });
+  for (std::size_t b = 0; b < count && is_shared; ++b) blocks[b].code = common;
+  return is_shared;
 }
 
 /// A finite-state entropy coder for weights (RFC 8878, 4.1), with tables of 64 states.
@@ -1008,6 +1032,14 @@ ZARRPOINT_INLINE void huffman_decoder::set(const huffman_weights& weights) {
 
 // ------------------------------------------------------------------------------- zstd_literals.hpp
 
+ZARRPOINT_INLINE literals_header literals_header::of(std::uint64_t type, std::size_t bytes,
+                                                     std::size_t stored) noexcept {
+  const std::size_t size = bytes < by_four ? 3 : bytes < 16384 ? 4 : 5;
+  const std::uint64_t form = bytes < by_four ? 0 : size - 2;
+  const unsigned bits = size == 3 ? 10 : size == 4 ? 14 : 18;
+  return {type | form << 2 | bytes << 4 | std::uint64_t{stored} << (4 + bits), size};
+}
+
 /// Writes the blocks of one frame.
 class zstd_literals_writer {
  public:
@@ -1031,70 +1063,38 @@ class zstd_literals_writer {
   }
 
  private:
-  static constexpr std::size_t max_group = 8;
-
-  struct block {
-    bytes_view from;
-    byte_counts counts;
-    std::uint64_t counted;  ///< the sum of `counts`
-    huffman_code code;      ///< of `counts`
-  };
   enum block_type : std::uint64_t { raw, repeated, coded };
 
-  static std::uint64_t bits_of(const byte_counts& counts, const huffman_code& code) {
-    std::uint64_t out = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) out += counts[i] * code.lengths[i];
-    return out;
-  }
-
-  /// Some blocks, which have one code if that is hardly worse for any of them than its own: a table
-  /// less to make, and one less to read.
+  /// Some blocks, which may have one code.
   bool group() {
-    std::array<block, max_group> blocks;
+    std::array<counted_block, counted_block::max_group> blocks;
+    std::array<bytes_view, counted_block::max_group> parts;
     std::size_t count = 0;
-    byte_counts sum{};
     do {
-      block& one = blocks[count++];
-      one.from = from_.first(std::min(from_.size(), max_block));
-      from_ = from_.subspan(one.from.size());
-      one.counts = sampled_counts(one.from, kernel_);
-      one.counted = 0;
-      for (std::size_t i = 0; i < sum.size(); ++i) {
-        sum[i] += one.counts[i];
-        one.counted += one.counts[i];
-      }
-      one.code = code_of(one.counts);
-    } while (count < max_group && !from_.empty());
-    const huffman_code common = count == 1 ? blocks[0].code : code_of(sum);
-    const bool is_shared = std::all_of(blocks.data(), blocks.data() + count, [&](const block& one) {
-      const std::uint64_t own = bits_of(one.counts, one.code);
-      return bits_of(one.counts, common) - own <= own / 256;
-    });
+      bytes_view& part = parts[count];
+      part = from_.first(std::min(from_.size(), max_block));
+      from_ = from_.subspan(part.size());
+      counted_block& one = blocks[count++];
+      one.counts = sampled_counts(part, kernel_);
+      one.counted = std::accumulate(one.counts.begin(), one.counts.end(), std::uint64_t{0});
+    } while (count < blocks.size() && !from_.empty());
+    const bool is_shared = counted_block::choose_codes(blocks.data(), count);
     has_description_ = false;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_last = from_.empty() && i + 1 == count;
       if (!is_shared) has_description_ = false;
-      if (!write(blocks[i], is_shared ? common : blocks[i].code, is_last)) return false;
+      if (!write(blocks[i], parts[i], is_last)) return false;
     }
     return true;
   }
 
-  /// Of what has less than two symbols: no code.
-  static huffman_code code_of(const byte_counts& counts) {
-    const auto absent = std::count(counts.begin(), counts.end(), 0U);
-    return absent + 1 < static_cast<std::ptrdiff_t>(counts.size()) ? huffman_code::of(counts)
-                                                                   : huffman_code{};
-  }
-
-  bool write(const block& one, const huffman_code& code, bool is_last) {
-    const bytes_view from = one.from;
+  bool write(const counted_block& one, bytes_view from, bool is_last) {
     if (from.empty()) return head(raw, 0, is_last);
     if (one.counts[std::to_integer<std::size_t>(from[0])] == one.counted)
       return head(repeated, from.size(), is_last) &&
              put(std::to_integer<std::uint64_t>(from[0]), 1);
-    // Two in a hundred at least, by what the sample says.
-    if (bits_of(one.counts, code) * 51 < one.counted * 8 * 50) {
-      const std::size_t size = code_streams(from, code);
+    if (one.is_worthwhile()) {  // by what the sample says
+      const std::size_t size = code_streams(from, one.code);
       if (size != 0) return size <= to_.size() && write_coded(from.size(), size, is_last);
     }
     if (!head(raw, from.size(), is_last) || from.size() > to_.size()) return false;
@@ -1106,8 +1106,7 @@ class zstd_literals_writer {
   /// Makes the streams and, unless a block before has it, the description of the code. Returns the
   /// bytes of the block, or 0 when they are too many.
   std::size_t code_streams(bytes_view from, const huffman_code& code) {
-    constexpr std::size_t worthwhile = 1024;
-    count_ = from.size() < worthwhile ? 1 : 4;
+    count_ = from.size() < literals_header::by_four ? 1 : 4;
     const std::size_t each = (from.size() + count_ - 1) / count_;
     description_size_ = has_description_ ? 0 : code.describe(description_);
     if (!has_description_ && description_size_ == 0) return 0;
@@ -1116,7 +1115,8 @@ class zstd_literals_writer {
       parts_[i].to = streams_.data() + i * stream_room + huffman_stream::margin;
     }
     encode_streams(code, parts_.data(), count_, kernel_);
-    const std::size_t size = literals_head(from.size()) + stored_bytes() + 1;
+    const std::size_t stored = stored_bytes();
+    const std::size_t size = literals_header::of(2, from.size(), stored).size + stored + 1;
     return size < from.size() ? size : 0;
   }
   std::size_t stored_bytes() const {
@@ -1124,17 +1124,11 @@ class zstd_literals_writer {
     for (std::size_t i = 0; i < count_; ++i) out += parts_[i].size;
     return out;
   }
-  static constexpr std::size_t literals_head(std::size_t bytes) {
-    return bytes < 1024 ? 3 : bytes < 16384 ? 4 : 5;
-  }
 
   bool write_coded(std::size_t bytes, std::size_t size, bool is_last) {
     if (!head(coded, size, is_last) || size > to_.size()) return false;
-    const std::uint64_t type = has_description_ ? 3 : 2;
-    const std::size_t head_size = literals_head(bytes);
-    const std::uint64_t form = count_ == 1 ? 0 : head_size - 2;
-    const unsigned bits = head_size == 3 ? 10 : head_size == 4 ? 14 : 18;
-    put(type | form << 2 | bytes << 4 | stored_bytes() << (4 + bits), head_size);
+    const auto before = literals_header::of(has_description_ ? 3 : 2, bytes, stored_bytes());
+    put(before.value, before.size);
     put(bytes_view(description_).first(description_size_));
     has_description_ = true;
     for (std::size_t i = 0; i + 1 < count_; ++i) put(parts_[i].size, 2);

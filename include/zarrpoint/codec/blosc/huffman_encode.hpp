@@ -43,12 +43,30 @@ struct huffman_code {
   unsigned bits = 0;     ///< of the longest code
   std::size_t last = 0;  ///< the last symbol that occurs
 
-  /// A code for the symbols, two or more, that occur: of the fewest bits, but that none has more
-  /// than 11. The sum of the counts is below 2^24.
+  /// A code for the symbols that occur: of the fewest bits, but that none has more than 11. The sum
+  /// of the counts is below 2^24. Of less than two symbols: none.
   static huffman_code of(const byte_counts& counts);
+
+  /// What so many symbols take.
+  std::uint64_t bits_of(const byte_counts& counts) const noexcept;
 
   /// Writes the weights; returns the bytes, or 0 when there is no description that short.
   std::size_t describe(std::array<std::byte, max_description>& to) const;
+};
+
+/// What is known of a block before it is coded.
+struct counted_block {
+  static constexpr std::size_t max_group = 8;
+
+  byte_counts counts{};
+  std::uint64_t counted = 0;  ///< the sum of `counts`
+  huffman_code code{};
+
+  /// Whether codes gain two in a hundred.
+  bool is_worthwhile() const noexcept { return code.bits_of(counts) * 51 < counted * 8 * 50; }
+  /// Gives up to `max_group` blocks their codes. It is one for all if that is hardly worse for any
+  /// of them than its own: a table less to make, and one less to read. Whether it is one.
+  static bool choose_codes(counted_block* blocks, std::size_t count);
 };
 
 /// One stream of codes (RFC 8878, 4.2.2), and the bits that end it.

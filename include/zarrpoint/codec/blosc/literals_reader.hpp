@@ -58,16 +58,16 @@ class zstd_literals_reader {
   /// A frame with its content size, without a dictionary and a checksum.
   bool header() {
     constexpr std::uint32_t magic = 0xfd2fb528;
-    if (in_.size() < 14 || number(4) != magic) return false;
+    constexpr std::size_t sizes[] = {1, 2, 4, 8};
+    if (in_.size() < 5 || number(4) != magic) return false;
     const std::size_t flags = number(1);
     const bool single = (flags & 0x20) != 0;
-    if ((flags & 0x1f) != 0) return false;
+    const std::size_t kind = flags >> 6;
+    if ((flags & 0x1f) != 0 || in_.size() < sizes[kind] + (single ? 0 : 1)) return false;
     if (!single) {
       const std::size_t window = number(1);
       if (window >> 3 < 7) return false;  // of less than a block, which then is smaller
     }
-    constexpr std::size_t sizes[] = {1, 2, 4, 8};
-    const std::size_t kind = flags >> 6;
     if (kind == 0 && !single) return false;
     return number(sizes[kind]) + (kind == 1 ? 256 : 0) == left_;
   }

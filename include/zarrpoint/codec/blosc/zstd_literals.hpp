@@ -12,6 +12,17 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 // written: decoded here they are read half as fast again as by libzstd. What is not exactly so is
 // left to libzstd, and so is every verdict on damage.
 
+/// What stands before the literals of a zstd block (RFC 8878, 3.1.1.3.1.1).
+struct literals_header {
+  std::uint64_t value = 0;
+  std::size_t size = 0;  ///< bytes of it
+
+  /// `type`: 2 with the description of the code, 3 without. `bytes` become `stored` ones.
+  static literals_header of(std::uint64_t type, std::size_t bytes, std::size_t stored) noexcept;
+  /// Blocks of so many bytes and more have four streams, smaller ones a single one.
+  static constexpr std::size_t by_four = 1024;
+};
+
 /// Decodes `frame`, which is all of a stream, if it is one of Huffman codes alone that makes
 /// exactly the bytes of `to`. It is false when it is not, and `to` may then hold anything. Less
 /// than `least` bytes are left alone: libzstd is as fast, as a table takes as long as that many.

@@ -46,6 +46,16 @@ struct kernel_table {
   /// device memory, aligned to 8.
   cudaError_t (*join_planes)(cudaStream_t stream, const device_planes* table, std::size_t count,
                              std::size_t most) = nullptr;
+  /// Counts the bytes of `count` entries; the table is device memory, aligned to 8, and the counts
+  /// are aligned to 2.
+  cudaError_t (*count_symbols)(cudaStream_t stream, const device_symbols* table,
+                               std::size_t count) = nullptr;
+  /// Encodes `count` entries into zeros; the table is device memory, aligned to 8. No word of 4
+  /// bytes holds bytes of two entries, one of which has streams. The 4 bytes at `failed`, aligned
+  /// to 4, are set where a stream has another size than its entry says: then nothing of it is
+  /// written.
+  cudaError_t (*encode_symbols)(cudaStream_t stream, const device_symbols* table, std::size_t count,
+                                std::byte* failed) = nullptr;
 };
 
 }}}  // namespace zarrpoint::v0::cuda

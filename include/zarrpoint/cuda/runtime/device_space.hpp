@@ -205,6 +205,16 @@ class device_space {
     return launch("join_planes",
                   [&](cudaStream_t on) { return kernels_->join_planes(on, table, count, most); });
   }
+  result<void> count_symbols(const device_symbols* table, std::size_t count) const {
+    return launch("count_symbols",
+                  [&](cudaStream_t on) { return kernels_->count_symbols(on, table, count); });
+  }
+  result<void> encode_symbols(const device_symbols* table, std::size_t count,
+                              std::byte* failed) const {
+    return launch("encode_symbols", [&](cudaStream_t on) {
+      return kernels_->encode_symbols(on, table, count, failed);
+    });
+  }
 
  private:
   struct rows_at {

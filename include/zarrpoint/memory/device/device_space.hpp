@@ -69,6 +69,24 @@ struct device_planes {
   std::array<std::uint64_t, most> from{};  ///< addresses on the device
 };
 
+/// Bytes of a plane of elements that lie on a device, and what becomes of them: the literals of a
+/// zstd block. A kernel counts them first, then another encodes them. Its layout is what kernels
+/// read from device memory, aligned to 8.
+struct device_symbols {
+  /// Bytes of the counts: how often each of the 256 bytes occurs in each of four streams, as
+  /// uint16. A single stream is the first of them; the others are 0.
+  static constexpr std::size_t counts_bytes = std::size_t{4} * 256 * sizeof(std::uint16_t);
+  static constexpr std::uint32_t most = 128 << 10;  ///< bytes, unless they stay as they are
+
+  std::uint64_t to = 0;     ///< address on the device: of counts, of bytes, or of streams in a row
+  std::uint64_t from = 0;   ///< address on the device, of the first byte
+  std::uint32_t bytes = 0;  ///< of four streams each has a fourth, rounded up
+  std::uint32_t step = 1;   ///< from a byte to the next one
+  std::uint32_t kind = device_literals::stored;  ///< of `device_literals::kind_of`; not `repeated`
+  std::array<std::uint32_t, 4> sizes{};          ///< of the streams, in bytes
+  std::array<std::uint8_t, 128> lengths{};  ///< of codes: four bits each, the even symbol's lower
+};
+
 /// `count` elements, one after another on a device, that change their type on the way. What the
 /// conversion means is in core/types/convert.hpp.
 struct device_cast {
@@ -134,13 +152,16 @@ concept device_space =
 /// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`;
 /// - `decode_literals`: all of a table on the device. Where a stream does not end with its last
 ///   symbol, the 4 bytes at `failed` are no longer 0, and what was made is unspecified;
-/// - `join_planes`: all of a table on the device, of which none makes more than `most` bytes.
+/// - `join_planes`: all of a table on the device, of which none makes more than `most` bytes;
+/// - `count_symbols`: all of a table on the device, of which none is `stored`;
+/// - `encode_symbols`: the same, into zeros. Where a stream does not have the size that the table
+///   says, the 4 bytes at `failed` are no longer 0, and nothing of its entry is written.
 template <class S>
 concept kernel_space = device_space<S> &&
     requires(const S& space, std::byte* to, const std::byte* from, std::size_t size,
              std::size_t count, const strided_move& elements, const device_segment* table,
              const device_cast& conversion, const device_literals* literals,
-             const device_planes* planes) {
+             const device_planes* planes, const device_symbols* symbols) {
   { space.has_kernels() } -> std::same_as<bool>;
   { space.move(elements) } -> std::same_as<result<void>>;
   { space.scatter(table, count) } -> std::same_as<result<void>>;
@@ -150,6 +171,8 @@ concept kernel_space = device_space<S> &&
   { space.crc32c(to, from, count) } -> std::same_as<result<void>>;
   { space.decode_literals(literals, count, to) } -> std::same_as<result<void>>;
   { space.join_planes(planes, count, size) } -> std::same_as<result<void>>;
+  { space.count_symbols(symbols, count) } -> std::same_as<result<void>>;
+  { space.encode_symbols(symbols, count, to) } -> std::same_as<result<void>>;
 };
 
 /// A device that keeps what operations give back for the next step of any, while the last of them
