@@ -103,6 +103,9 @@ bool saving(const std::string& path) {
   const zp::save_report report = pending.get().value();
   std::printf("blocked for %.3f s of %.3f s\n", report.blocked_seconds, report.seconds);
 
+  const zp::save_options encoded{.rules = {{.codecs = zp::blosc_codecs()}}, .device_encode = true};
+  zp::save(path, {{"w", weight}}, encoded).value();
+
   return zp::open(path).value().load<std::vector<float>>("w").value() == numbers(7);
 }
 

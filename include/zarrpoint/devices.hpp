@@ -6,11 +6,11 @@
 // (memory/device/device_space.hpp). <zarrpoint/cuda.hpp> includes it. A program with a memory space
 // of its own includes it, too.
 #include <zarrpoint/array/device/device_crc32c.hpp>
+#include <zarrpoint/array/device/device_leaf.hpp>
 #include <zarrpoint/array/device/device_values.hpp>
 #include <zarrpoint/checkpoint/load/device_batch.hpp>
 #include <zarrpoint/checkpoint/load/device_read_leaf.hpp>
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/handler/device_leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>
 
 #if ZARRPOINT_BODIES

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/array/device/device_leaf.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
-#include <zarrpoint/handler/device_leaf.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/registry.hpp>
 #include <zarrpoint/handler/types/blob.hpp>

@@ -65,8 +65,9 @@ TEST_CASE("device_source: boxes of any layout arrive, in slots and in memory of 
                                 random_layout(random, shape, type.size(), true), random);
     {
       const auto staging = ring_on(device, 1 + pick(random, 3), 32 + pick(random, 4000));
-      make_function* const make = seed % 3 == 0 ? &detail::device_source<fake_space>::make_copy
-                                                : &detail::device_source<fake_space>::make;
+      using made_source = detail::device_source<fake_space>;
+      make_function* const make =
+          seed % 3 == 0 ? &made_source::make_copy<made_source> : &made_source::make<made_source>;
       auto made = make(tensor.view(device.new_stream()), staging);
       if (!made) {
         // A copy on the device that would take much more than the elements is refused.

@@ -224,7 +224,3 @@ struct single_leaves {
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0
-
-#if ZARRPOINT_BODIES
-#include <zarrpoint/handler/device_leaf.hpp>
-#endif

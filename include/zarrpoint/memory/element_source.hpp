@@ -6,8 +6,10 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -24,6 +26,21 @@ class source_part {
   virtual result<host_view> wait() = 0;
   /// What they lie in.
   virtual bytes_view memory() const = 0;
+
+  /// After `wait`, of a part that `begin_stored` began: the stored bytes of an inner chunk, none of
+  /// them if it is only the fill value. Nothing where it was not encoded: then there are elements.
+  /// To be asked for once.
+  virtual std::optional<bytes_view> stored(std::size_t) { return std::nullopt; }
+};
+
+struct codec_spec;
+
+/// Inner chunks that a source is asked for as they will be stored.
+struct chunk_request {
+  box part;                 ///< all of them
+  std::vector<box> chunks;  ///< one after another, each whole
+  const std::vector<codec_spec>* codecs = nullptr;
+  bytes_view fill{};  ///< the element of which chunks are not stored; empty: they are all the same
 };
 
 /// Elements in memory of their own.
@@ -63,6 +80,11 @@ class element_source {
   /// A thread that holds parts and waits for one more must hold them in the order in which it will
   /// give them back, or it could wait for itself. Errors: those of the space.
   virtual result<std::unique_ptr<source_part>> begin(const box& part, bool wait) = 0;
+  /// The same of inner chunks, which the part has as they will be stored, if the source can encode
+  /// them where they are.
+  virtual result<std::unique_ptr<source_part>> begin_stored(const chunk_request& of, bool wait) {
+    return begin(of.part, wait);
+  }
 
   /// The bytes that all elements take of a part that they share; 0 when they must come alone.
   virtual std::size_t joint_bytes() const { return 0; }

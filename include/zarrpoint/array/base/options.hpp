@@ -55,6 +55,8 @@ struct write_options {
   /// the shard would be old. Of a write to several shards it is done where half of their inner
   /// chunks at most change. `compact` takes out what is old.
   bool extend = true;
+  /// See `save_options::device_encode`.
+  bool device_encode = false;
 };
 
 }}  // namespace zarrpoint::v0

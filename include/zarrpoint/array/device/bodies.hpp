@@ -4,7 +4,9 @@
 
 #include <zarrpoint/array/device/device_crc32c.hpp>
 #include <zarrpoint/array/device/device_decoding.hpp>
+#include <zarrpoint/array/device/encoding_source.hpp>
 #include <zarrpoint/array/device/stored_read.hpp>
+#include <zarrpoint/codec/blosc/blosc.hpp>
 #include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/core/config.hpp>
 
@@ -337,6 +339,25 @@ ZARRPOINT_INLINE result<bytes_view> stored_read::read_chunk(const plan_item& ite
   return is_good ? frame : bytes_view();  // the host's decoder has the words for it
 }
 
+// ----------------------------------------------------------------------------- encoding_source.hpp
+
+ZARRPOINT_INLINE std::optional<frame_form> frame_form::of(const std::vector<codec_spec>& codecs,
+                                                          const tensor_spec& chunk) {
+  constexpr std::size_t least = 64 << 10;
+  const dtype& type = chunk.type;
+  const std::size_t bytes = byte_count(chunk.shape, type.size()).value_or(0);
+  if (native_endian != endian::little || !type.is_number() || type.kind() == dtype_kind::bool_ ||
+      type.is_below_byte() || bytes < least || !are_frames(codecs) ||
+      is_other_order(codecs[0].configuration))
+    return std::nullopt;
+  const result<blosc_codec> told = make_codec<blosc_codec>(codecs[1].configuration);
+  const auto codec = told ? told->resolve(chunk) : told;
+  if (!codec) return std::nullopt;
+  const auto plan = blosc_encode_plan::of(codec->options(), bytes);
+  if (!plan) return std::nullopt;
+  return frame_form{*plan, codecs.size() == 3};
+}
+
 // ------------------------------------------------------------------------------- device_crc32c.hpp
 
 ZARRPOINT_INLINE result<std::uint32_t> crc32c_by_parts(element_source& of,
@@ -383,6 +404,7 @@ ZARRPOINT_INLINE result<std::uint32_t> crc32c_by_parts(element_source& of,
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/array/array_bodies.hpp>
+#include <zarrpoint/codec/blosc/encode_plan_bodies.hpp>
 #include <zarrpoint/codec/blosc/frame_plan_bodies.hpp>
 #include <zarrpoint/memory/device/bodies.hpp>
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/device/encoding_source.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>
-#include <zarrpoint/memory/device/device_source.hpp>
 #include <zarrpoint/memory/device/spare_objects.hpp>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -13,8 +13,9 @@ template <class Space>
 result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space>& view,
                                                          const source_options& how) {
   auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
-  return how.copy ? device_source<Space>::make_copy(view, std::move(ring))
-                  : device_source<Space>::make(view, std::move(ring));
+  using source = encoding_source<Space>;
+  return how.copy ? source::template make_copy<source>(view, std::move(ring))
+                  : source::template make<source>(view, std::move(ring));
 }
 
 }}}  // namespace zarrpoint::v0::detail

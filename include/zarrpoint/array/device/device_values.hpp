@@ -4,9 +4,9 @@
 
 // Parts of an array to a tensor on a device, and from one.
 
+#include <zarrpoint/array/device/device_leaf.hpp>
 #include <zarrpoint/array/device/device_read.hpp>
 #include <zarrpoint/array/value_transfer.hpp>
-#include <zarrpoint/handler/device_leaf.hpp>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 

@@ -68,6 +68,14 @@ ZARRPOINT_INLINE result<encoded_chunk> chunk_encoder::encode(const plan_item& it
   return done(std::move(out), bytes);
 }
 
+ZARRPOINT_INLINE encoded_chunk chunk_encoder::encoded(const plan_item& item,
+                                                      bytes_view bytes) const {
+  encoded_chunk out;
+  out.slot = of_.layout.slot(item.inner);
+  out.scratch = pool_.borrow();
+  return bytes.empty() ? std::move(out) : done(std::move(out), bytes);
+}
+
 ZARRPOINT_INLINE bool chunk_encoder::is_whole(const plan_item& item) const {
   if (item.within.shape != of_.valid_shape(item.first_element)) return false;
   for (std::size_t d = 0; d < item.within.rank(); ++d) {
@@ -356,7 +364,7 @@ ZARRPOINT_INLINE bool item_elements::holds(bytes_view bytes) const noexcept {
 }
 
 ZARRPOINT_INLINE source_reader::source_reader(element_source& from, const array_state& of,
-                                              const box_plan& plan)
+                                              const box_plan& plan, const write_options& options)
     : from_(from), of_(of), plan_(plan), ahead_(*this, plan.size(), parts_ahead) {
   const chunk_grid& grid = of.layout.grid();
   const dims& shape = from.spec().shape;
@@ -369,6 +377,9 @@ ZARRPOINT_INLINE source_reader::source_reader(element_source& from, const array_
   // smaller than that is not: many of those are written at a time, and each part holds a slot.
   const std::size_t all = byte_count(from.spec()).value_or(0);
   run_bytes_ = std::min(part, std::max(all / (parts_ahead + 2), least_run));
+  encodes_ =
+      options.device_encode && from.spec().type == of.metadata.type && of.metadata.edges.empty();
+  if (options.elide_fill) elided_ = of.fill();
 }
 
 ZARRPOINT_INLINE result<void> source_reader::wait_for_room(const read_ahead::item& claimed,
@@ -391,6 +402,11 @@ ZARRPOINT_INLINE result<item_elements> source_reader::elements(const read_ahead:
   }
   ZARRPOINT_TRY(run, claimed.part());
   ZARRPOINT_TRY(elements, run->wait());
+  if (const auto stored = encodes_ ? run->stored(claimed.number()) : std::nullopt; stored) {
+    item_elements out{{nullptr, from_.spec().type, part.shape, part.shape, {}, {}}, std::move(run)};
+    out.stored = stored;
+    return out;
+  }
   box within = part;
   const dims first = plan_.at(claimed.run().first).at;
   for (std::size_t d = 0; d < part.rank(); ++d) within.offset[d] -= first[d];
@@ -427,7 +443,21 @@ ZARRPOINT_INLINE result<std::unique_ptr<source_part>> source_reader::begin(const
   const plan_item last = plan_.at(run.first + run.count - 1);
   box part{first.at, last.at};
   for (std::size_t d = 0; d < part.rank(); ++d) part.shape[d] += last.within.shape[d] - first.at[d];
-  return from_.begin(part, wait);
+  if (!encodes_) return from_.begin(part, wait);
+  chunk_request asked{part, whole_chunks(run), &of_.metadata.codecs, elided_};
+  if (asked.chunks.empty()) return from_.begin(part, wait);
+  if (of_.sharded()) asked.codecs = &of_.layout.shard()->codecs;
+  return from_.begin_stored(asked, wait);
+}
+
+ZARRPOINT_INLINE std::vector<box> source_reader::whole_chunks(const item_run& run) const {
+  std::vector<box> out;
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const plan_item item = plan_.at(run.first + i);
+    if (item.within.shape != of_.layout.grid().inner_shape) return {};
+    out.push_back(item.destination());
+  }
+  return out;
 }
 
 // ----------------------------------------------------------------------------- write_operation.hpp
@@ -461,7 +491,7 @@ ZARRPOINT_INLINE result<void> write_operation::run(const selection& part, progre
 }
 
 ZARRPOINT_INLINE result<void> write_operation::write_all() {
-  if (source_ != nullptr) reader_.emplace(*source_, of_, plan_);
+  if (source_ != nullptr) reader_.emplace(*source_, of_, plan_, options_);
   ZARRPOINT_TRY(bytes, byte_count(part_.shape, memory_size(encoder_.source_type())));
   memory_bound_for items(how_.executor, plan_.size(),
                          {.max_workers = bytes < parallel_threshold ? 1U : 0U, .stop = how_.stop});
@@ -618,6 +648,11 @@ ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& 
     return reader_->elements(*claimed, item, pool_->resource());
   };
   ZARRPOINT_TRY(from, stage_it());
+  if (from.stored) {
+    encoded_chunk out = encoder_.encoded(item, *from.stored);
+    out.kept = std::move(from.kept);
+    return out;
+  }
   ZARRPOINT_TRY(chunk, encode_it(from.view));
   if (from.holds(chunk.bytes)) chunk.kept = std::move(from.kept);
   return std::move(chunk);

@@ -46,6 +46,8 @@ class chunk_encoder {
   /// there is none.
   result<encoded_chunk> encode(const plan_item& item, const host_view& from,
                                const stored_object* before) const;
+  /// The same of one that is encoded already; no bytes: it is not stored.
+  encoded_chunk encoded(const plan_item& item, bytes_view bytes) const;
 
  private:
   const codec_chain& chain() const noexcept { return of_.layout.chain(); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/array/base/options.hpp>
 #include <zarrpoint/array/grid/plan.hpp>
 #include <zarrpoint/array/read/array_state.hpp>
 #include <zarrpoint/core/box.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -56,7 +58,7 @@ class read_ahead {
   class item {
    public:
     item(read_ahead& of, std::size_t i)
-        : of_(of), run_(of.parts_.run_of(i)), is_known_(of.claim(run_)) {}
+        : of_(of), run_(of.parts_.run_of(i)), number_(i - run_.first), is_known_(of.claim(run_)) {}
     item(const item&) = delete;
     item& operator=(const item&) = delete;
     ~item() {
@@ -64,6 +66,8 @@ class read_ahead {
     }
 
     const item_run& run() const noexcept { return run_; }
+    /// Its place in the run.
+    std::size_t number() const noexcept { return number_; }
     /// The part that it belongs to, whose elements may still have to be waited for. Errors: those
     /// of the source; `resource_limit`.
     result<std::shared_ptr<source_part>> part() const {
@@ -74,6 +78,7 @@ class read_ahead {
    private:
     read_ahead& of_;
     const item_run run_;
+    const std::size_t number_;
     const bool is_known_;
   };
 
@@ -123,6 +128,13 @@ class source_box final : public element_source {
   ZARRPOINT_NO_KEY result<std::unique_ptr<source_part>> begin(const box& part, bool wait) override {
     return whole_.begin(in_whole(part), wait);
   }
+  ZARRPOINT_NO_KEY result<std::unique_ptr<source_part>> begin_stored(const chunk_request& of,
+                                                                     bool wait) override {
+    chunk_request asked = of;
+    asked.part = in_whole(of.part);
+    for (box& one : asked.chunks) one = in_whole(one);
+    return whole_.begin_stored(asked, wait);
+  }
   ZARRPOINT_NO_KEY result<owned_elements> read(const box& part,
                                                memory_resource& resource) override {
     return whole_.read(in_whole(part), resource);
@@ -140,6 +152,7 @@ struct item_elements {
   host_view view;
   std::shared_ptr<const void> kept{};  ///< null: the caller does
   bytes_view memory{};                 ///< the elements are somewhere in it, if it is kept
+  std::optional<bytes_view> stored{};  ///< in place of elements: see `source_part::stored`
 
   /// Whether these bytes are the elements themselves.
   bool holds(bytes_view bytes) const noexcept;
@@ -150,7 +163,8 @@ struct item_elements {
 /// to do in one part. An inner chunk that no part can hold is read alone.
 class source_reader final : private read_ahead::parts {
  public:
-  source_reader(element_source& from, const array_state& of, const box_plan& plan);
+  source_reader(element_source& from, const array_state& of, const box_plan& plan,
+                const write_options& options);
 
   /// The memory that the elements of an inner chunk take from the resource.
   std::size_t cost() const noexcept { return alone_ ? chunk_bytes_ : 0; }
@@ -175,6 +189,8 @@ class source_reader final : private read_ahead::parts {
 
   ZARRPOINT_NO_KEY result<std::unique_ptr<source_part>> begin(const item_run& run,
                                                               bool wait) override;
+  /// The inner chunks of a run, if all of them are whole.
+  std::vector<box> whole_chunks(const item_run& run) const;
 
   element_source& from_;
   const array_state& of_;
@@ -182,7 +198,9 @@ class source_reader final : private read_ahead::parts {
   std::size_t chunk_bytes_ = 0;
   std::size_t run_bytes_ = 0;
   bool alone_ = false;
-  read_ahead ahead_;  // the last: it ends before what it asks
+  bool encodes_ = false;  ///< it is asked for inner chunks as they will be stored
+  bytes_view elided_;     ///< the fill value, if chunks of it are not stored
+  read_ahead ahead_;      // the last: it ends before what it asks
 };
 
 }}}  // namespace zarrpoint::v0::detail

@@ -931,8 +931,11 @@ ZARRPOINT_INLINE result<save_report> write_checkpoint(const any_store& store,
   report.id = document.id;
   report.warnings = plan.warnings;
   progress_meter meter(&how.progress, "save", plan.bytes, how.observer);
-  const write_options options_of_write{
-      .elide_fill = options.elide_fill, .cast = true, .how = &how, .meter = &meter};
+  const write_options options_of_write{.elide_fill = options.elide_fill,
+                                       .cast = true,
+                                       .how = &how,
+                                       .meter = &meter,
+                                       .device_encode = options.device_encode};
 
   ZARRPOINT_TRY(written, write_leaves(store, plan.leaves, options_of_write));
   document.leaves = std::move(written.records);

@@ -650,7 +650,10 @@ ZARRPOINT_INLINE result<message> save_format::write_arrays(const any_store& to) 
         const auto start = std::chrono::steady_clock::now();
         const auto& stored = static_cast<const stored_array&>(job.array);
         ZARRPOINT_TRY(array, array::from_metadata(to, stored.at, stored.metadata, job.how));
-        const write_options options{.elide_fill = false, .cast = true, .how = &job.how};
+        const write_options options{.elide_fill = false,
+                                    .cast = true,
+                                    .how = &job.how,
+                                    .device_encode = options_.how.device_encode};
         ZARRPOINT_CHECK(job.write_to(array, options, &pinned));
         const std::lock_guard lock(timing);
         seconds_[stored.tensor.key] += v0::detail::seconds_since(start);

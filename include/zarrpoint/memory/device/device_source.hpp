@@ -13,7 +13,7 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// A part in a slot of a ring.
 template <device_space Space>
-class device_part final : public source_part {
+class device_part : public source_part {
  public:
   using slot = typename staging_ring<Space>::slot;
 
@@ -39,8 +39,13 @@ class device_part final : public source_part {
     return elements_;
   }
 
- private:
+ protected:
+  /// Before more is asked for after a `wait`.
+  void go_on() { done_.store(false, std::memory_order_relaxed); }
+
   const Space space_;
+
+ private:
   slot slot_;
   typename Space::event event_{};
   host_view elements_;
@@ -78,22 +83,25 @@ struct packed_source {
 /// order of the axes, are copied as they lie. Elements that lie further apart are gathered by a
 /// kernel where there is one, and else copied with what lies between them, or one by one.
 template <device_space Space>
-class device_source final : public element_source {
+class device_source : public element_source {
  public:
   /// The elements of `from`, which stay as they are until the source is destroyed. The stream of
-  /// its space waits until they are ready. Errors: `invalid_argument` for memory of another device,
-  /// `unsupported` for strings; those of the space.
+  /// its space waits until they are ready. `Self`: this, or what is derived from it. Errors:
+  /// `invalid_argument` for memory of another device, `unsupported` for strings; those of the
+  /// space.
+  template <class Self = device_source>
   static result<std::unique_ptr<element_source>> make(const tensor_view<Space>& from,
                                                       std::shared_ptr<staging_ring<Space>> ring) {
-    ZARRPOINT_TRY(made, make_own(from, std::move(ring)));
+    ZARRPOINT_TRY(made, make_own<Self>(from, std::move(ring)));
     return std::unique_ptr<element_source>(std::move(made));
   }
 
   /// The same of a copy on the device, which is made first: after `settle` the caller may do with
   /// `from` what he likes. Errors: `resource_limit` when there is no room for it, too.
+  template <class Self = device_source>
   static result<std::unique_ptr<element_source>> make_copy(
       const tensor_view<Space>& from, std::shared_ptr<staging_ring<Space>> ring) {
-    ZARRPOINT_TRY(made, make_own(from, std::move(ring)));
+    ZARRPOINT_TRY(made, make_own<Self>(from, std::move(ring)));
     ZARRPOINT_CHECK(made->copy_all());
     return std::unique_ptr<element_source>(std::move(made));
   }
@@ -164,9 +172,25 @@ class device_source final : public element_source {
     return from_.space.wait(copied_);
   }
 
+ protected:
+  using part = detail::device_part<Space>;
+
+  /// In a slot; null without one when `wait` is false. `more` goes to its constructor.
+  template <class Part = part, class... More>
+  result<std::unique_ptr<Part>> new_part(bool wait, More&&... more) const {
+    if (wait) {
+      ZARRPOINT_TRY(acquired, ring_->acquire());
+      return std::make_unique<Part>(from_.space, std::move(acquired), std::forward<More>(more)...);
+    }
+    auto held = ring_->try_acquire();
+    if (!held) return std::unique_ptr<Part>();
+    return std::make_unique<Part>(from_.space, std::move(*held), std::forward<More>(more)...);
+  }
+
  private:
-  static result<std::unique_ptr<device_source>> make_own(
-      const tensor_view<Space>& from, std::shared_ptr<staging_ring<Space>> ring) {
+  template <class Self>
+  static result<std::unique_ptr<Self>> make_own(const tensor_view<Space>& from,
+                                                std::shared_ptr<staging_ring<Space>> ring) {
     if (from.type.is_variable())
       return error{errc::unsupported,
                    "strings live in host memory only; load or save them without a device"};
@@ -176,20 +200,7 @@ class device_source final : public element_source {
       ZARRPOINT_CHECK(from.space.check(from.data + rows.low, rows.cover));
       ZARRPOINT_CHECK(from.space.follow(from.ready));
     }
-    return std::make_unique<device_source>(from, std::move(ring));
-  }
-
-  using part = detail::device_part<Space>;
-
-  /// In a slot; null without one when `wait` is false.
-  result<std::unique_ptr<part>> new_part(bool wait) const {
-    if (wait) {
-      ZARRPOINT_TRY(acquired, ring_->acquire());
-      return std::make_unique<part>(from_.space, std::move(acquired));
-    }
-    auto held = ring_->try_acquire();
-    if (!held) return std::unique_ptr<part>();
-    return std::make_unique<part>(from_.space, std::move(*held));
+    return std::make_unique<Self>(from, std::move(ring));
   }
 
   static packed_rows rows_of(const tensor_view<Space>& from) {
@@ -236,6 +247,9 @@ class device_source final : public element_source {
     return from.space.move(packing);
   }
 
+ protected:
+  const tensor_view<Space>& elements() const { return from_; }
+
   /// Asks for the copies of a part into a slot; how its elements will lie there.
   result<host_view> copy_part(const tensor_view<Space>& from, mutable_bytes to) const {
     const packed_rows rows = rows_of(from);
@@ -257,6 +271,7 @@ class device_source final : public element_source {
     return out;
   }
 
+ private:
   /// A block on its way through a slot.
   struct block_under_way {
     typename staging_ring<Space>::slot slot;
