@@ -20,6 +20,7 @@
 #include <zarrpoint/zarrpoint.hpp>
 
 #include "gpu_decode.hpp"
+#include "gpu_encode.hpp"
 #include "gpu_harness.hpp"
 #include "gpu_kernels.hpp"
 
@@ -420,6 +421,29 @@ void save_big(const setup& s, const zp::tensor& values) {
   fs::remove_all(path);
 }
 
+/// G4: compressed, with the host's encoder, and with the device's.
+void save_compressed(const setup& s, const zp::tensor& values) {
+  half_tensor source = half_tensor::make(values.shape(), s.space).value();
+  source.upload({reinterpret_cast<const zp::bfloat16*>(values.view().data), source.size()}).value();
+  const std::string path = s.path("saved");
+  for (const bool encodes : {false, true}) {
+    const zp::save_options options{
+        .rules = {{.codecs = zp::blosc_codecs()}}, .sync = false, .device_encode = encodes};
+    bench::run({.name = std::string("G4 save, compressed, encoded ") +
+                        (encodes ? "on the device" : "by the host"),
+                .bytes = s.bytes,
+                .ours = [&] { zp::save(path, {zp::leaf("w", source)}, options, s.how).value(); },
+                .floors = {{"pinned copy of the elements",
+                            [&] { bench::copy_to_host(s.pinned, bytes_of(source), s.bytes); }}},
+                .target = "none"},
+               s.rounds);
+    const auto saved = zp::open(path, s.how).value().load<zp::tensor>("w").value();
+    bench::require(std::memcmp(saved.view().data, values.view().data, s.bytes) == 0,
+                   "a compressed save");
+  }
+  fs::remove_all(path);
+}
+
 /// G5: an eighth of the rows, and of the columns, as one GPU of eight takes them.
 void load_boxes(const setup& s, const zp::tensor& values, bool compressed) {
   const zp::dims shape = values.shape();
@@ -497,6 +521,38 @@ void run_kernels(const setup& s) {
                 .target = ">= 3",
                 .first_counts = true},
                s.rounds);
+  }
+}
+
+/// G8: elements that are on the device already, counted and encoded by its kernels alone.
+void run_encode(const setup& s, const zp::tensor& values) {
+  if (!zp::has_kernels(s.space)) return bench::print_note("G8: not measured, there are no kernels");
+  const std::size_t bytes = std::min(s.bytes, std::size_t{1} << 30);
+  for (const zp::dtype_kind kind : {zp::dtype_kind::bfloat16, zp::dtype_kind::float32,
+                                    zp::dtype_kind::float16, zp::dtype_kind::float8_e4m3fn}) {
+    const bool is_first = kind == zp::dtype_kind::bfloat16;
+    const zp::tensor made = is_first ? zp::tensor() : weights(s, kind, bytes);
+    const zp::host_view from = is_first ? values.view() : made.view();
+    bench::elements_on_device elements(s.space, {from.data, bytes}, from.type.size());
+    for (const bool counts : {true, false}) {
+      char told[120];
+      std::snprintf(
+          told, sizeof told, "G8 %s alone, %.*s (%.1f %% stored)", counts ? "count" : "encode",
+          static_cast<int>(to_string(from.type).size()), to_string(from.type).data(),
+          100 * static_cast<double>(elements.stored()) / static_cast<double>(elements.bytes()));
+      bench::run(
+          {.name = told,
+           .bytes = elements.bytes(),
+           .ours =
+               [&] {
+                 counts ? elements.count() : elements.encode();
+                 zp::detail::wait_for_stream(s.space).value();
+               },
+           .floors = {{"copy to the host of what is stored", [&] { elements.copy(s.pinned); }}},
+           .target = "none"},
+          s.rounds);
+    }
+    elements.check();
   }
 }
 
@@ -578,7 +634,7 @@ int run(int argc, char** argv) {
   std::printf("%s MiB, %u threads, %d rounds, device %d%s\n\n", argc > 2 ? argv[2] : "1024,4096",
               threads, s.rounds, device, bench::gpu_note());
   bench::print_head();
-  const std::string all = "check,G1,cold,G2,types,G3,G4,G5,G6,G7";
+  const std::string all = "check,G1,cold,G2,types,G3,G4,G5,G6,G7,G8";
   const std::vector<std::string> rows = words_of(argc > 7 ? argv[7] : all);
   const auto wanted = [&](std::string_view row) {
     return std::find(rows.begin(), rows.end(), row) != rows.end();
@@ -589,9 +645,11 @@ int run(int argc, char** argv) {
   if (wanted("G2")) load_bfloat16(s, values, true);
   if (wanted("types")) load_other_types(s);
   if (wanted("G7")) run_decode(s, values);
+  if (wanted("G8")) run_encode(s, values);
   if (wanted("G5")) load_boxes(s, values, false);
   if (wanted("G5")) load_boxes(s, values, true);
   if (wanted("G4")) save_big(s, values);
+  if (wanted("G4")) save_compressed(s, values);
   if (wanted("G3")) load_small(s);
   if (wanted("G6")) run_kernels(s);
   if (wanted("cold")) load_cold(s, values);
