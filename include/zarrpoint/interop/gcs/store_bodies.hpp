@@ -318,20 +318,6 @@ ZARRPOINT_INLINE result<gcs_store> gcs_store::open(std::string_view address, any
   return gcs_store(std::move(client), at.key);
 }
 
-namespace detail {
-
-ZARRPOINT_INLINE result<stored_place> open_gcs_place(
-    const url& at, const place_use& use, gcs_options how,
-    const std::pair<any_transport, std::span<const format_entry>>& by) {
-  const auto open = [&](std::string_view address) -> result<bucket_store> {
-    ZARRPOINT_TRY(store, gcs_store::open(address, by.first, how));
-    return bucket_store(std::move(store));
-  };
-  return open_bucket_place(at.str(), use, open, by.second);
-}
-
-}  // namespace detail
-
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES

@@ -99,6 +99,25 @@ result<stored_place> open_bucket_place(
     const std::function<result<bucket_store>(std::string_view)>& open,
     std::span<const format_entry> formats);
 
+/// URLs whose `Store` is asked by the transport of `By`; `Scheme::options()` gives its options.
+template <class Scheme, class Store, web_access By>
+struct bucket_scheme {
+  static result<stored_place> open(const url& at, const place_use& use) {
+    return open_among(at, use, {});
+  }
+  static result<stored_place> open_among(const url& at, const place_use& use,
+                                         std::span<const format_entry> formats) {
+    const auto open_store = [by = any_transport(By::transport()),
+                             how = Scheme::options()](std::string_view of) -> result<bucket_store> {
+      ZARRPOINT_TRY(store, Store::open(of, by, how));
+      return bucket_store(std::move(store));
+    };
+    auto place = open_bucket_place(at.str(), use, open_store, formats);
+    if (place) place->executor = &remote_executor();
+    return place;
+  }
+};
+
 }  // namespace detail
 
 }}  // namespace zarrpoint::v0

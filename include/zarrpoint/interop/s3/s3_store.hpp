@@ -6,7 +6,6 @@
 #include <zarrpoint/interop/s3/s3_client.hpp>
 
 #include <chrono>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,32 +30,18 @@ class s3_store : public bucket_store {
   std::shared_ptr<const detail::s3_client> client_;
 };
 
-namespace detail {
-
-/// What a URL of S3 names: a Zarr hierarchy, or what one of these formats reads.
-result<stored_place> open_s3_place(
-    const url& at, const place_use& use, s3_options how,
-    const std::pair<any_transport, std::span<const format_entry>>& by);
-
-}  // namespace detail
-
 /// `s3://bucket/key` by the transport of `By`, such as `curl_access`, to read and to write:
 /// `formats<s3_scheme_by<curl_access>>()`. A static function `s3` of `By` gives `s3_options`; else
 /// keys and endpoint are those of the environment.
 template <web_access By>
-struct s3_scheme_by {
+struct s3_scheme_by : detail::bucket_scheme<s3_scheme_by<By>, s3_store, By> {
   static constexpr std::string_view name = "s3";
-  static result<stored_place> open(const url& at, const place_use& use) {
-    return open_among(at, use, {});
-  }
-  static result<stored_place> open_among(const url& at, const place_use& use,
-                                         std::span<const detail::format_entry> formats) {
-    s3_options how;
-    if constexpr (requires { By::s3(); }) how = By::s3();
-    auto place =
-        detail::open_s3_place(at, use, std::move(how), {any_transport(By::transport()), formats});
-    if (place) place->executor = &remote_executor();
-    return place;
+  static s3_options options() {
+    if constexpr (requires { By::s3(); }) {
+      return By::s3();
+    } else {
+      return {};
+    }
   }
 };
 

@@ -26,20 +26,6 @@ ZARRPOINT_INLINE result<std::string> s3_store::presign(const store_key& key,
   return client_->presign(in_bucket, valid.count());
 }
 
-namespace detail {
-
-ZARRPOINT_INLINE result<stored_place> open_s3_place(
-    const url& at, const place_use& use, s3_options how,
-    const std::pair<any_transport, std::span<const format_entry>>& by) {
-  const auto open = [&](std::string_view address) -> result<bucket_store> {
-    ZARRPOINT_TRY(store, s3_store::open(address, by.first, how));
-    return bucket_store(std::move(store));
-  };
-  return open_bucket_place(at.str(), use, open, by.second);
-}
-
-}  // namespace detail
-
 }}  // namespace zarrpoint::v0
 
 #if ZARRPOINT_BODIES
