@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,11 @@ struct folder_transport {
     const unsigned long size = static_cast<unsigned long>(std::ftell(file));
     unsigned long first = 0, last = size - 1;
     const std::string* range = zp::find_header(request.headers, "Range");
-    if (range != nullptr) std::sscanf(range->c_str(), "bytes=%lu-%lu", &first, &last);
+    if (range != nullptr && range->starts_with("bytes=-")) {  // so many of the last ones
+      first = size - std::min(size, std::strtoul(range->c_str() + 7, nullptr, 10));
+    } else if (range != nullptr) {
+      std::sscanf(range->c_str(), "bytes=%lu-%lu", &first, &last);
+    }
     last = std::min(last, size - 1);
     receiver.begin(range != nullptr ? 206 : 200);
     receiver.header("Content-Range", "bytes " + std::to_string(first) + '-' + std::to_string(last) +

@@ -42,6 +42,8 @@ class Handler(BaseHTTPRequestHandler):
             self.server.sent += len(body)
             return self.answer(200, body, ETag=etag)
         first, last = wanted.removeprefix("bytes=").split("-")
+        if not first:  # so many of the last ones
+            first, last = max(0, len(body) - int(last)), len(body)
         part = body[int(first) : int(last) + 1]
         if not part:
             return self.answer(416, Content_Range=f"bytes */{len(body)}")

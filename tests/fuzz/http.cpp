@@ -47,8 +47,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(answer->received <= 100 && answer->text.size() <= 100,
             "no more than there is room for");
     require(answer->status != 206 || answer->text.empty(), "what is wanted is not a text");
-    const auto object = zp::detail::object_of_answer(*answer, 64, "n");
-    require(object || !object.failure().message.empty(), "what is wrong has a name");
+    for (const bool from_end : {false, true}) {
+      const auto object = zp::detail::object_of_answer(*answer, 64, "n", from_end);
+      require(object || !object.failure().message.empty(), "what is wrong has a name");
+    }
     require(!zp::http_failure(*answer, "GET", "n").message.empty(), "a failure has a text");
     const zp::web_url from{.scheme = "https", .host = "h", .path = "/a/b"};
     if (const auto to = from.resolve(answer->header("Location"))) check_url(*to);

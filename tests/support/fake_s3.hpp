@@ -380,13 +380,16 @@ class fake_s3 {
     }
     const std::string range = header(request, "range");
     if (range.empty() || !state_->rules.ranges) return answer(request, 200, of.bytes, headers);
-    const std::size_t first = std::stoul(range.substr(6));
+    const bool from_end = range.starts_with("bytes=-");
+    const std::size_t left = std::stoul(range.substr(from_end ? 7 : 6));
+    const std::size_t first = from_end ? of.bytes.size() - std::min(left, of.bytes.size()) : left;
     if (first >= of.bytes.size()) {
       headers.push_back({"Content-Range", "bytes */" + std::to_string(of.bytes.size())});
       return answer(request, 416, "", std::move(headers));
     }
     const std::size_t last =
-        std::min(of.bytes.size() - 1, std::stoul(range.substr(range.find('-') + 1)));
+        std::min(of.bytes.size() - 1,
+                 from_end ? of.bytes.size() - 1 : std::stoul(range.substr(range.find('-') + 1)));
     headers.push_back({"Content-Range", "bytes " + std::to_string(first) + "-" +
                                             std::to_string(last) + "/" +
                                             std::to_string(of.bytes.size())});

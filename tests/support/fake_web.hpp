@@ -23,18 +23,26 @@ using std::chrono::milliseconds;
 /// Waits take no time, and are counted.
 class still_clock final : public retry_clock {
  public:
-  time now() const override { return now_; }
+  time now() const override {
+    const std::lock_guard lock(mutex_);
+    return now_;
+  }
   void wait(milliseconds time, const stop_token&) const override {
+    const std::lock_guard lock(mutex_);
     waits.push_back(time);
     now_ += time;
   }
   double random() const override { return 0.5; }
   std::int64_t seconds() const override { return 784111777; }
 
-  void pass(milliseconds time) const { now_ += time; }
+  void pass(milliseconds time) const {
+    const std::lock_guard lock(mutex_);
+    now_ += time;
+  }
   mutable std::vector<milliseconds> waits;
 
  private:
+  mutable std::mutex mutex_{};
   mutable time now_{};
 };
 
@@ -71,6 +79,7 @@ struct server_state {
   std::shared_ptr<still_clock> clock = std::make_shared<still_clock>();
   bool sends_etag = true;
   bool tells_size = true;  ///< of an empty object; else as S3 does
+  bool knows_end = true;   ///< has ranges that are counted from the end
   std::mutex mutex{};
 };
 
@@ -146,8 +155,17 @@ class server {
     std::size_t first = 0, last = of.bytes.size() - 1;
     if (!range.empty() && now.what != fault::ignore_range) {
       const std::size_t dash = range.find('-');
-      first = std::stoul(range.substr(6, dash - 6));
-      last = std::min<std::size_t>(std::stoul(range.substr(dash + 1)), of.bytes.size() - 1);
+      const std::size_t right = std::stoul(range.substr(dash + 1));
+      if (dash != 6) {
+        first = std::stoul(range.substr(6, dash - 6));
+        last = std::min<std::size_t>(right, of.bytes.size() - 1);
+      } else if (state->knows_end) {
+        first = of.bytes.size() - std::min(right, of.bytes.size());
+      } else {
+        to.begin(416);
+        to.header("Content-Length", "0");
+        return to.finish();
+      }
       if (now.what == fault::wrong_range) ++first, ++last;
       const std::string size = std::to_string(of.bytes.size());
       if (first >= of.bytes.size()) {

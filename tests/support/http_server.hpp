@@ -165,8 +165,10 @@ inline std::string of_object(const request& got, const std::string& object,
   const std::string range = got.value("Range");
   if (range.empty()) return with_length("200 OK", "ETag: " + etag + "\r\n", object);
   const std::size_t dash = range.find('-');
-  const std::size_t first = std::stoul(range.substr(6, dash - 6));
-  const std::size_t last = std::min(std::stoul(range.substr(dash + 1)), object.size() - 1);
+  const std::size_t right = std::stoul(range.substr(dash + 1));
+  const std::size_t first = dash == 6 ? object.size() - std::min(right, object.size())
+                                      : std::stoul(range.substr(6, dash - 6));
+  const std::size_t last = dash == 6 ? object.size() - 1 : std::min(right, object.size() - 1);
   return with_length("206 Partial Content",
                      "ETag: " + etag + "\r\nContent-Range: bytes " + std::to_string(first) + '-' +
                          std::to_string(last) + '/' + std::to_string(object.size()) + "\r\n",

@@ -62,7 +62,8 @@ class place_look {
   link_scope links_;
   bool is_file_ = false;
   std::optional<any_store> directory_;
-  std::optional<stored_place> file_;  ///< where it is not one of the file system
+  std::optional<stored_place> file_;    ///< where it is not one of the file system
+  std::shared_ptr<const blob> opened_;  ///< that one
 };
 
 /// A format that can be read, as a type:

@@ -16,6 +16,34 @@ namespace zarrpoint { inline namespace v0 {
 
 // -------------------------------------------------------------------------------------- format.hpp
 
+namespace detail {
+
+/// A file that several have opened by one request.
+class shared_blob final : public blob {
+ public:
+  using blob::read;
+  explicit shared_blob(std::shared_ptr<const blob> of) : of_(std::move(of)) {}
+
+  std::uint64_t size() const noexcept override { return of_->size(); }
+  std::size_t request_bytes() const noexcept override { return of_->request_bytes(); }
+  std::string name() const override { return of_->name(); }
+  std::optional<blob_version> version() const noexcept override { return of_->version(); }
+  result<mapping> map() const override { return of_->map(); }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    return of_->read(offset, into);
+  }
+
+ protected:
+  result<void> read_vectored(std::span<const read_request> requests) const override {
+    return of_->read(requests);
+  }
+
+ private:
+  std::shared_ptr<const blob> of_;
+};
+
+}  // namespace detail
+
 ZARRPOINT_INLINE place_look::place_look(std::string path, link_scope links)
     : path_(std::move(path)), links_(links) {
   std::string_view whole = path_;
@@ -55,6 +83,7 @@ ZARRPOINT_INLINE place_look::place_look(std::string path, stored_place at,
   head_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(file->size(), 264)));
   is_file_ = file->read(0, std::as_writable_bytes(std::span(head_))).has_value();
   file_ = std::move(at);
+  opened_ = std::move(file);
 }
 
 ZARRPOINT_INLINE result<stored_place> place_look::file_place() const {
@@ -67,11 +96,7 @@ ZARRPOINT_INLINE result<stored_place> place_look::file_place() const {
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> place_look::open_file() const {
-  if (file_) {
-    ZARRPOINT_TRY(opened, file_->store.open(file_->key));
-    if (opened == nullptr) return error{errc::not_found, path_ + " does not exist"};
-    return std::move(opened);
-  }
+  if (opened_ != nullptr) return detail::make_owned<blob, detail::shared_blob>(opened_);
   return detail::open_file(is_file_ ? place_ : path_);
 }
 

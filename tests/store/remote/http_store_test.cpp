@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -219,6 +220,62 @@ TEST_CASE("http_store: small reads one after the other are few requests, apart t
   CHECK(at.state().requests.size() - before == 10);
 }
 
+TEST_CASE("http_store: a chunk is opened by its end, and a zip file by its begin and its end") {
+  for (const bool knows_end : {true, false}) {
+    CAPTURE(knows_end);
+    served at;
+    at.state().knows_end = knows_end;
+    const std::string bytes = fake_web::some_bytes(1000, 3);
+    at.state().objects["/top/w/c/0"] = {bytes};
+    at.state().objects["/top/x.zip"] = {bytes};
+    at.state().objects["/top/w/c/1"] = {""};
+    at.state().objects["/top/w/c/2"] = {bytes.substr(0, 40)};
+    auto& sent = at.state().requests;
+    const auto chunk = at.open("w/c/0");
+    CHECK(fake_web::header_of(sent.front(), "Range") == "bytes=-100");
+    CHECK(sent.size() == (knows_end ? 1 : 2));
+    CHECK(chunk->size() == 1000);
+    const auto requests = [&](const blob& of, std::uint64_t offset, std::size_t size) {
+      sent.clear();
+      CHECK(read(of, offset, size).value() == bytes.substr(offset, size));
+      return sent.size();
+    };
+    CHECK(requests(*chunk, knows_end ? 900 : 0, 100) == 0);
+    CHECK(requests(*chunk, knows_end ? 950 : 20, 10) == 0);
+    CHECK(requests(*chunk, 100, 850) == 1);
+    CHECK(fake_web::header_of(sent.back(), "Range") ==
+          (knows_end ? "bytes=100-899" : "bytes=100-949"));
+    CHECK(requests(*chunk, 0, 1000) == 1);
+    CHECK(requests(*chunk, 300, 100) == 1);
+    CHECK(at.open("w/c/1")->size() == 0);
+    sent.clear();
+    CHECK(read(*at.open("w/c/2"), 0, 40).value() == bytes.substr(0, 40));
+    CHECK(sent.size() == (knows_end ? 1 : 2));
+    sent.clear();
+    const auto archive = at.open("x.zip");
+    CHECK(sent.size() == 2);
+    CHECK(requests(*archive, 0, 100) == 0);
+    CHECK(requests(*archive, 600, 400) == (knows_end ? 0 : 1));
+    CHECK(requests(*archive, 0, 1000) == 1);
+    CHECK(at.store().open(store_key::parse("none.zip").value()).value() == nullptr);
+  }
+  // An end may have fewer bytes than it says, or be that of another object.
+  served at;
+  const std::string bytes = fake_web::some_bytes(1000, 3);
+  at.state().objects["/top/c0"] = at.state().objects["/top/x.zip"] = {bytes};
+  at.state().faults = {{fault::cut_quietly, 30}};
+  CHECK(read(*at.open("c0"), 890, 110).value() == bytes.substr(890));
+  for (const fault::kind what : {fault::wrong_range, fault::more}) {
+    at.state().faults = {{what}};
+    CHECK(read(*at.open("c0"), 800, 200).value() == bytes.substr(800));
+  }
+  at.state().faults = {{fault::none}, {fault::change}};
+  const auto changed = at.store().open(store_key::parse("x.zip").value()).value();
+  const auto got = read(*changed, 0, 1000);
+  CHECK((got ? *got == at.state().objects["/top/x.zip"].bytes
+             : got.failure().code == errc::replaced));
+}
+
 /// ZARRPOINT_TEST_SCHEDULES=10000 for more.
 unsigned schedules() {
   const char* text = std::getenv("ZARRPOINT_TEST_SCHEDULES");
@@ -238,7 +295,9 @@ TEST_CASE("http_store: whatever fails, the bytes are right or the error has a na
     at.how.joined_gap = below(100);
     at.how.kept_blocks = below(3);
     at.state().sends_etag = below(4) != 0;
-    std::vector<std::string> versions{at.state().objects["/top/a"].bytes};
+    const std::string bytes = at.state().objects["/top/a"].bytes;
+    at.state().objects["/top/c/0"] = at.state().objects["/top/x.zip"] = {bytes};
+    const char* const name = std::array{"a", "c/0", "x.zip"}[below(3)];
     const bool may_lie = below(3) == 0;
     constexpr fault::kind honest[] = {fault::none, fault::none,        fault::status, fault::refuse,
                                       fault::cut,  fault::cut_quietly, fault::slow};
@@ -257,7 +316,7 @@ TEST_CASE("http_store: whatever fails, the bytes are right or the error has a na
       at.state().faults.push_back(one);
     }
     const auto work = [&]() -> result<void> {
-      ZARRPOINT_TRY(opened, at.store().open(store_key::parse("a").value()));
+      ZARRPOINT_TRY(opened, at.store().open(store_key::parse(name).value()));
       if (opened == nullptr) return error{errc::not_found, "none: status 404"};
       for (unsigned i = 0; i < 4; ++i) {
         const std::uint64_t offset = below(1000);
@@ -267,7 +326,7 @@ TEST_CASE("http_store: whatever fails, the bytes are right or the error has a na
         // A read is one request, or two where a redirect might be old.
         CHECK(at.state().clock->now() - before <= std::chrono::seconds(3 * 60));
         if (!got) return got.failure();
-        CHECK(*got == versions[0].substr(static_cast<std::size_t>(offset), size));
+        CHECK(*got == bytes.substr(static_cast<std::size_t>(offset), size));
       }
       return {};
     };

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/core/sort.hpp>
 #include <zarrpoint/exec/guarded.hpp>
+#include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/interop/s3/bucket_store.hpp>
 #include <zarrpoint/store/base/listing.hpp>
 #include <zarrpoint/store/file/posix.hpp>
@@ -242,6 +243,7 @@ struct bucket_store::state {
   std::string place;  ///< the key of the place, and a slash; empty: the bucket itself
   std::mutex mutex{};
   std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
+  detail::handed_on next{};           ///< see `hand_on`
   /// The server was seen to keep them; of all places of one store.
   std::shared_ptr<std::atomic<bool>> has_conditions =
       detail::make_counted<std::atomic<bool>>(false);
@@ -263,22 +265,33 @@ struct bucket_store::state {
   /// The objects of the checkpoint that is read: looked up once.
   result<detail::bucket_objects> current() {
     const std::lock_guard lock(mutex);
-    if (!tree) {
-      ZARRPOINT_TRY(found, client.get(at(detail::current_name)));
-      if (found) {
-        ZARRPOINT_TRY(named,
-                      detail::tree_of(found->text, client.name_of(at(detail::current_name))));
-        tree = std::move(named);
-      } else {
-        tree.emplace();
-      }
-    }
+    if (!tree) ZARRPOINT_CHECK(find_tree());
     return objects(*tree);
+  }
+
+  /// As of `at_key`. The first one is asked for at the plain keys while the tree is looked up: most
+  /// checkpoints lie there.
+  result<std::unique_ptr<blob>> open(const store_key& key) {
+    if (key.is_root() || key.str().starts_with(detail::own_folder)) return objects({}).open(key);
+    std::unique_lock lock(mutex);
+    result<std::unique_ptr<blob>> plain = std::unique_ptr<blob>();
+    if (!tree) {
+      ZARRPOINT_CHECK(detail::for_each_parallel(2, 2, [&](std::size_t i) -> result<void> {
+        if (i == 0) return find_tree();
+        plain = objects({}).open(key);
+        return {};
+      }));
+      if (tree->empty()) return plain;
+    }
+    const detail::bucket_objects known = objects(*tree);
+    lock.unlock();
+    return known.open(key);
   }
 
   void forget() {
     const std::lock_guard lock(mutex);
     tree.reset();
+    next.give(store_key::root(), nullptr);
     for (const auto& [name, one] : beneath) one->forget();
   }
 
@@ -290,6 +303,18 @@ struct bucket_store::state {
     made->has_conditions = has_conditions;
     beneath.emplace(std::string(name), made);
     return made;
+  }
+
+  /// Asks for it, under the lock.
+  result<void> find_tree() {
+    ZARRPOINT_TRY(found, client.get(at(detail::current_name)));
+    std::string named;
+    if (found) {
+      ZARRPOINT_TRY(said, detail::tree_of(found->text, client.name_of(at(detail::current_name))));
+      named = std::move(said);
+    }
+    tree = std::move(named);
+    return {};
   }
 
   /// Whether a put with a condition that is not met is refused: by a key of its own.
@@ -446,6 +471,7 @@ class bucket_store::staged final : public publication {
     {
       const std::lock_guard lock(state_->mutex);
       state_->tree = tree_;
+      state_->next.give(store_key::root(), nullptr);
     }
     if (auto done = guarded([&] { return collect(); }); !done)
       late_.uncleaned.push_back(std::move(done).failure().message);
@@ -602,8 +628,15 @@ ZARRPOINT_INLINE bucket_store bucket_store::places() const {
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> bucket_store::open(const store_key& key) const {
   const place_key at = place_of(key);
-  ZARRPOINT_TRY(objects, at.objects());
-  return objects.open(at.key);
+  if (!at.is_place) return at.place->objects({}).open(at.key);
+  if (auto opened = at.place->next.take(at.key)) return opened;
+  return at.place->open(at.key);
+}
+
+ZARRPOINT_INLINE void bucket_store::hand_on(const store_key& key,
+                                            std::unique_ptr<blob> opened) const {
+  const place_key at = place_of(key);
+  at.place->next.give(at.key, std::move(opened));
 }
 
 ZARRPOINT_INLINE any_store bucket_store::objects() const { return state_->objects({}); }
@@ -733,24 +766,33 @@ ZARRPOINT_INLINE result<stored_place> open_bucket_place(
                                         "without .zip to save a tree of objects"};
   if (use.places) return stored_place{store.places(), root};
   if (use.write || (formats.empty() && !is_zip)) return stored_place{store, root};
-  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
-  ZARRPOINT_TRY(is_zarr, store.open(document));
-  if (is_zarr != nullptr) return stored_place{store, root};
   std::string rest;  // a key within a zip file
   if (const std::size_t end = address.find(".zip/"); end != address.npos) {
     rest = address.substr(end + 5);
     address.resize(end + 4);
   }
+  // Both at once: most places have the one or the other.
+  ZARRPOINT_TRY(document, store_key::parse("zarr.json"));
+  std::optional<stored_place> beside;
   const std::size_t slash = address.rfind('/');
-  std::optional<place_look> look;
   if (slash > address.find("://") + 3) {
     ZARRPOINT_TRY(name, store_key::parse(std::string_view(address).substr(slash + 1)).at(shown));
     ZARRPOINT_TRY(above, open(std::string_view(address).substr(0, slash)));
-    any_store objects = above.objects();
-    ZARRPOINT_TRY(file, objects.open(name));
-    if (file != nullptr)
-      look.emplace(shown, stored_place{std::move(objects), std::move(name)}, std::move(file));
+    beside = stored_place{above.objects(), std::move(name)};
   }
+  result<std::unique_ptr<blob>> zarr = std::unique_ptr<blob>(), file = std::unique_ptr<blob>();
+  ZARRPOINT_CHECK(parallel_for(remote_executor(), beside ? 2 : 1, [&](std::size_t i) {
+    (i == 0 ? zarr : file) = i == 0 ? store.open(document) : beside->store.open(beside->key);
+    return result<void>();
+  }));
+  ZARRPOINT_TRY(opened, std::move(zarr));
+  if (opened != nullptr) {
+    store.hand_on(document, std::move(opened));
+    return stored_place{store, root};
+  }
+  std::optional<place_look> look;
+  ZARRPOINT_TRY(found_file, std::move(file));
+  if (found_file != nullptr) look.emplace(shown, *std::move(beside), std::move(found_file));
   const bool is_file = look.has_value();
   if (!is_file) look.emplace(shown, stored_place{store, root}, nullptr);
   if (rest.empty()) {

@@ -113,7 +113,8 @@ ZARRPOINT_INLINE result<void> check_encoding(const http_response& answer, std::s
 }
 
 ZARRPOINT_INLINE result<http_object> object_of_answer(const http_response& answer,
-                                                      std::uint64_t asked, std::string_view name) {
+                                                      std::uint64_t asked, std::string_view name,
+                                                      bool from_end) {
   const auto refuse = [&](errc code, const char* why) {
     return error{code, "GET " + std::string(name) + ": " + why};
   };
@@ -138,12 +139,14 @@ ZARRPOINT_INLINE result<http_object> object_of_answer(const http_response& answe
   }
   ZARRPOINT_CHECK(check_encoding(answer, name));
   if (answer.status == 206) {
-    if (!range || range->first != 0 || !range->size)
+    if (!range || !range->first || !range->size)
       return refuse(errc::io, "the server answers a range without saying which and of what size");
     out.size = *range->size;
-    if (*range->last + 1 != std::min(asked, out.size))
+    const std::uint64_t most = std::min(asked, out.size);
+    const std::uint64_t first = from_end ? out.size - most : 0;
+    if (range->first != first || *range->last + 1 != first + most)
       return refuse(errc::io, "the server sends another range than it was asked for");
-    if (answer.overflow || answer.received > *range->last + 1)
+    if (answer.overflow || answer.received > most)
       return refuse(errc::io, "the server sends more bytes than it was asked for");
     return out;
   }

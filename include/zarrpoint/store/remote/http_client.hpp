@@ -120,10 +120,10 @@ class http_client {
 
 namespace detail {
 
-/// The object that an answer to a range from 0 is of, or an error that says what the server does
-/// wrong. `asked` is the size of that range.
+/// The object that an answer to a range of its first bytes is of, or of its last ones (`from_end`),
+/// or an error that says what the server does wrong. `asked` is the size of that range.
 result<http_object> object_of_answer(const http_response& answer, std::uint64_t asked,
-                                     std::string_view name);
+                                     std::string_view name, bool from_end = false);
 
 /// Whether a header of a request may go to another host: no one keeps a secret in it.
 bool is_plain_header(std::string_view name);

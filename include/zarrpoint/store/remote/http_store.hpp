@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/store/base/blob.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/store/remote/http_client.hpp>
@@ -10,6 +11,10 @@
 #include <vector>
 
 namespace zarrpoint { inline namespace v0 {
+
+/// Threads that wait for servers, 64 of them, for all of the process: what loads from stores over a
+/// network run on, so that so many requests are under way. They start at the first call.
+const any_executor& remote_executor();
 
 /// How objects of a server are read.
 struct http_store_options {
@@ -21,7 +26,8 @@ struct http_store_options {
   /// Called before each attempt of a request to the URL's own host, such as to sign it; see
   /// `http_exchange::prepare`.
   std::function<result<void>(http_request&)> prepare{};
-  /// What is read of an object when it is opened: many small ones then take one request.
+  /// What is read of an object when it is opened: many small ones then take one request. Of the end
+  /// of a zip file it is four times as much.
   std::size_t first_bytes = std::size_t{64} << 10;
   /// Ranges of one read that lie no further apart are one request.
   std::size_t joined_gap = std::size_t{32} << 10;
@@ -36,15 +42,41 @@ struct http_store_options {
   std::string name{};
 };
 
+namespace detail {
+
+/// Whether an object that a store of these has opened, with that version, has this ETag.
+bool is_version_of(const blob_version& of, std::string_view etag) noexcept;
+
+/// An object that was opened, for the next that opens its key: one request less.
+struct handed_on {
+  std::mutex mutex;
+  std::string key;
+  std::unique_ptr<blob> opened;
+
+  void give(const store_key& of, std::unique_ptr<blob> object) {
+    const std::lock_guard lock(mutex);
+    key = of.str();
+    opened = std::move(object);
+  }
+  std::unique_ptr<blob> take(const store_key& of) {
+    const std::lock_guard lock(mutex);
+    return opened != nullptr && key == of.str() ? std::move(opened) : nullptr;
+  }
+};
+
+}  // namespace detail
+
 /// Objects of a server of HTTP, by their keys beneath a URL: to read, without a listing. A query of
 /// the URL, such as a signature, is sent with each key. Credentials in a URL become a header
 /// `Authorization`. No error shows either.
 ///
-/// An object is opened by a range of its first bytes, which tells its size and its ETag. Every
-/// later range must be of the same ETag, or the error is `replaced`. What the server does wrong is
-/// an error that names it. It ignores ranges (`unsupported`, but what is read whole is read), it
-/// sends another range (`io`), it encodes bodies (`unsupported`). A missing key (404, 410) is a
-/// null blob, as in every store.
+/// An object is opened by a range of its first bytes, which tells its size and its ETag. A name
+/// that ends with a digit is that of a chunk. It is opened by its last bytes, where a shard has its
+/// index, unless the server knows no such ranges. One that ends with `.zip` is opened by both at
+/// once. Every later range must be of the same ETag, or the error is `replaced`. What the server
+/// does wrong is an error that names it. It ignores ranges (`unsupported`, but what is read whole
+/// is read), it sends another range (`io`), it encodes bodies (`unsupported`). A missing key (404,
+/// 410) is a null blob, as in every store.
 class http_store {
  public:
   /// By a client that others use, too, whose retries are those of all of them.
@@ -83,15 +115,8 @@ class http_store {
                                                const web_url& at);
   web_url url_of(const store_key& key) const;
 
-  /// See `hand_on`.
-  struct handed_on {
-    std::mutex mutex;
-    std::string key;
-    std::unique_ptr<blob> opened;
-  };
-
   std::shared_ptr<const state> state_;
-  std::shared_ptr<handed_on> next_ = detail::make_counted<handed_on>();
+  std::shared_ptr<detail::handed_on> next_ = detail::make_counted<detail::handed_on>();
 };
 
 }}  // namespace zarrpoint::v0

@@ -22,6 +22,12 @@ namespace zarrpoint { inline namespace v0 {
 
 // ---------------------------------------------------------------------------------- http_store.hpp
 
+ZARRPOINT_INLINE const any_executor& remote_executor() {
+  static const thread_pool pool(64);
+  static const any_executor handle = pool.executor();
+  return handle;
+}
+
 namespace detail {
 
 /// A URL without what signs it, which is another each time.
@@ -45,6 +51,11 @@ ZARRPOINT_INLINE std::uint64_t text_digest(std::string_view text) noexcept {
   return out;
 }
 
+ZARRPOINT_INLINE bool is_version_of(const blob_version& of, std::string_view etag) noexcept {
+  return of.numbers[1] == crc32c(std::as_bytes(std::span(etag))) &&
+         of.numbers[2] == text_digest(etag);
+}
+
 }  // namespace detail
 
 class http_store::object final : public blob {
@@ -57,24 +68,41 @@ class http_store::object final : public blob {
     address_ = {crc32c(std::as_bytes(std::span(address))), detail::text_digest(address)};
   }
 
-  /// Asks for the first bytes. False when there is no such object.
+  /// Asks for the first bytes; of a chunk of Zarr for the last ones, where a shard has its index;
+  /// of a zip file for both at once. False when there is no such object.
   result<bool> look() {
-    std::vector<std::byte> first(std::max<std::size_t>(shared_->how.first_bytes, 1));
-    ZARRPOINT_TRY(answer, ask(first, target_));
-    if (answer.status == 404 || answer.status == 410) return false;
-    if (is_directory_) return false;
-    if (answer.status != 200 && answer.status != 206 && answer.status != 416)
-      return http_failure(answer, "GET", name_);
-    ZARRPOINT_TRY(found, detail::object_of_answer(answer, first.size(), name_));
-    object_ = std::move(found);
-    if (shared_->how.opened) shared_->how.opened(answer);
-    if (answer.status == 206) {
-      first_.assign(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(answer.received));
-    } else if (answer.status == 200 && answer.whole()) {
-      const bytes_view text = std::as_bytes(std::span(answer.text));
-      first_.assign(text.begin(), text.end());
-      object_.size = first_.size();
+    first_.bytes.resize(std::max<std::size_t>(shared_->how.first_bytes, 1));
+    const bool is_zip = at_.path.ends_with(".zip");
+    last_.bytes.resize(is_zip ? 4 * first_.bytes.size() : 0);
+    web_url other;
+    result<http_response> answer = http_response(), last = http_response();
+    // Names of chunks end with a digit, and those of documents do not.
+    bool from_end = !at_.path.empty() && at_.path.back() >= '0' && at_.path.back() <= '9';
+    ZARRPOINT_CHECK(parallel_for(remote_executor(), is_zip ? 2 : 1, [&](std::size_t i) {
+      (i == 0 ? answer : last) =
+          i == 0 ? ask(first_.bytes, target_, from_end) : ask(last_.bytes, other, true);
+      return result<void>();
+    }));
+    if (from_end && answer && !may_be_last(*answer)) {
+      from_end = false;
+      answer = ask(first_.bytes, target_, false);
     }
+    if (!answer) return std::move(answer).failure();
+    if (answer->status == 404 || answer->status == 410) return false;
+    if (is_directory_) return false;
+    if (answer->status != 200 && answer->status != 206 && answer->status != 416)
+      return http_failure(*answer, "GET", name_);
+    ZARRPOINT_TRY(found, detail::object_of_answer(*answer, first_.bytes.size(), name_, from_end));
+    object_ = std::move(found);
+    if (shared_->how.opened) shared_->how.opened(*answer);
+    first_.keep(*answer, from_end ? object_.size : 0);
+    if (answer->status == 200 && answer->whole()) {
+      const bytes_view text = std::as_bytes(std::span(answer->text));
+      first_ = {0, {text.begin(), text.end()}};
+      object_.size = text.size();
+    }
+    if (last && !is_same(*last)) last = http_response();
+    last_.keep(last ? *last : http_response(), object_.size);
     return true;
   }
 
@@ -96,13 +124,8 @@ class http_store::object final : public blob {
   using blob::read;
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
     ZARRPOINT_CHECK(check_range(offset, into.size()));
-    if (offset < first_.size()) {
-      const std::size_t at = static_cast<std::size_t>(offset);
-      const std::size_t known = std::min(into.size(), first_.size() - at);
-      std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(at), known, into.begin());
-      offset += known;
-      into = into.subspan(known);
-    }
+    first_.take(offset, into);
+    last_.take(offset, into);
     if (!into.empty() && into.size() <= shared_->how.joined_gap) {
       ZARRPOINT_TRY(done, read_near(offset, into));
       if (done) return {};
@@ -157,6 +180,51 @@ class http_store::object final : public blob {
   static constexpr std::size_t largest_part = std::size_t{8} << 20;
   static constexpr std::size_t largest_joined = std::size_t{1} << 20;
   static constexpr std::uint64_t block_bytes = std::uint64_t{1} << 20;
+
+  /// Bytes that came when it was opened.
+  struct known_bytes {
+    std::uint64_t at = 0;
+    std::vector<std::byte> bytes{};
+
+    /// Those of an answer to a range of as many that ends at `end`; 0 if it begins with the first.
+    void keep(const http_response& of, std::uint64_t end) {
+      at = end - std::min<std::uint64_t>(end, bytes.size());
+      bytes.resize(of.status == 206 ? static_cast<std::size_t>(of.received) : 0);
+    }
+    /// Copies those of a range that lie at its begin or at its end, and makes it shorter by them.
+    void take(std::uint64_t& offset, mutable_bytes& into) const {
+      const std::uint64_t end = at + bytes.size(), stop = offset + into.size();
+      if (stop <= at || offset >= end) return;
+      const std::uint64_t from = std::max(offset, at), to = std::min(stop, end);
+      if (from != offset && to != stop) return;
+      const auto known = into.subspan(static_cast<std::size_t>(from - offset),
+                                      static_cast<std::size_t>(to - from));
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(from - at), known.size(),
+                  known.begin());
+      if (from != offset) {
+        into = into.first(into.size() - known.size());
+      } else {
+        offset = to;
+        into = into.subspan(known.size());
+      }
+    }
+  };
+
+  /// Whether an answer may be one to a range that is counted from the end, which some servers do
+  /// not know.
+  bool may_be_last(const http_response& answer) const {
+    if (answer.status == 206)
+      return detail::object_of_answer(answer, first_.bytes.size(), name_, true).has_value();
+    return answer.status != 400 && answer.status != 416 && answer.status != 501;
+  }
+
+  /// Whether an answer is one to a range of the last bytes of the object that was opened.
+  bool is_same(const http_response& answer) const {
+    if (answer.status != 206) return false;
+    const auto other = detail::object_of_answer(answer, last_.bytes.size(), name_, true);
+    return other && other->size == object_.size && other->etag == object_.etag &&
+           other->last_modified == object_.last_modified;
+  }
 
   /// Bytes around small reads: fetched by the first that wants them.
   struct kept_block {
@@ -219,11 +287,12 @@ class http_store::object final : public blob {
             .redirects = shared_->how.redirects};
   }
 
-  /// The first bytes, wherever the server leads; `target` is where.
-  result<http_response> ask(mutable_bytes first, web_url& target) const {
-    http_request request = request_of(at_, first);
-    request.headers.push_back({"Range", "bytes=0-" + std::to_string(first.size() - 1)});
-    request.text_limit = std::max(first.size(), std::size_t{64} << 10);
+  /// The first bytes or the last ones, wherever the server leads; `target` is where.
+  result<http_response> ask(mutable_bytes into, web_url& target, bool from_end) const {
+    http_request request = request_of(at_, into);
+    request.headers.push_back({"Range", from_end ? "bytes=-" + std::to_string(into.size())
+                                                 : "bytes=0-" + std::to_string(into.size() - 1)});
+    request.text_limit = std::max(into.size(), std::size_t{64} << 10);
     std::string led;
     ZARRPOINT_TRY(answer, shared_->client.send(std::move(request), exchange(), &led));
     ZARRPOINT_TRY(to, web_url::parse(led));
@@ -240,7 +309,7 @@ class http_store::object final : public blob {
     if (!may_be_old) return done;
     // Where a redirect led may be for a time only: once more from the begin.
     std::vector<std::byte> first(1);
-    const auto answer = ask(first, target);
+    const auto answer = ask(first, target, false);
     if (!answer || (answer->status != 206 && answer->status != 200)) return done;
     {
       const std::lock_guard lock(mutex_);
@@ -266,7 +335,7 @@ class http_store::object final : public blob {
   std::string name_;
   std::pair<std::uint64_t, std::uint64_t> address_{};  ///< its digests
   http_object object_{};
-  std::vector<std::byte> first_{};
+  known_bytes first_{}, last_{};
   mutable std::mutex mutex_{};
   mutable web_url target_{};
   mutable std::vector<std::shared_ptr<kept_block>> blocks_{};  ///< the one used last at the end
@@ -322,18 +391,13 @@ ZARRPOINT_INLINE web_url http_store::url_of(const store_key& key) const {
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open(const store_key& key) const {
   if (key.is_root()) return std::unique_ptr<blob>();  // a place, and never an object
-  {
-    const std::lock_guard lock(next_->mutex);
-    if (next_->opened != nullptr && next_->key == key.str()) return std::move(next_->opened);
-  }
+  if (auto opened = next_->take(key)) return opened;
   return open_at(state_, url_of(key));
 }
 
 ZARRPOINT_INLINE void http_store::hand_on(const store_key& key,
                                           std::unique_ptr<blob> opened) const {
-  const std::lock_guard lock(next_->mutex);
-  next_->key = key.str();
-  next_->opened = std::move(opened);
+  next_->give(key, std::move(opened));
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> http_store::open_address() const {
@@ -345,12 +409,6 @@ ZARRPOINT_INLINE std::string http_store::describe(const store_key& key) const {
 }
 
 // --------------------------------------------------------------------------------- web_schemes.hpp
-
-ZARRPOINT_INLINE const any_executor& remote_executor() {
-  static const thread_pool pool(64);
-  static const any_executor handle = pool.executor();
-  return handle;
-}
 
 namespace detail {
 
@@ -385,13 +443,18 @@ ZARRPOINT_INLINE web_place cut_address(web_url at) {
   return out;
 }
 
-/// A file whose last bytes are read once, with the first of them that is asked for, and kept. Of a
-/// zip file these are its directory, and the document that `save` puts before it.
+/// A zip file that is opened with much of its end: its directory, and the document that `save` puts
+/// before it. The very last bytes came with the first request.
 class file_with_tail final : public blob {
  public:
   file_with_tail(std::unique_ptr<blob> of, std::uint64_t most)
       : of_(std::move(of)),
-        begin_(of_->size() - std::min({of_->size(), std::max(of_->size() / 16, least), most})) {}
+        begin_(of_->size()),
+        known_(of_->size() - std::min(of_->size(), 4 * least)),
+        most_(most) {}
+
+  /// The directory was read: no more of the end is kept.
+  void opened() noexcept { is_open_ = true; }
 
   std::uint64_t size() const noexcept override { return of_->size(); }
   std::size_t request_bytes() const noexcept override { return of_->request_bytes(); }
@@ -400,14 +463,19 @@ class file_with_tail final : public blob {
 
   using blob::read;
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    if (offset < begin_) return of_->read(offset, into);
     ZARRPOINT_CHECK(check_range(offset, into.size()));
-    const std::lock_guard lock(mutex_);
-    if (tail_.empty()) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(size() - begin_));
-      ZARRPOINT_CHECK(of_->read(begin_, bytes));
-      tail_ = std::move(bytes);
+    if (!is_open_ && offset < known_ && tail_.empty()) {
+      // Documents are a few times as large as the directory.
+      const std::uint64_t rest = size() - offset;
+      const std::uint64_t wanted = std::min({std::max(size() / 16, 8 * rest), size(), most_});
+      if (wanted >= rest) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(wanted));
+        ZARRPOINT_CHECK(of_->read(size() - wanted, bytes));
+        begin_ = size() - wanted;
+        tail_ = std::move(bytes);
+      }
     }
+    if (offset < begin_) return of_->read(offset, into);
     std::copy_n(tail_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), into.size(),
                 into.begin());
     return {};
@@ -415,6 +483,12 @@ class file_with_tail final : public blob {
 
  protected:
   result<void> read_vectored(std::span<const read_request> requests) const override {
+    // The header of a member and what lies far behind it, such as the index of a shard: at once.
+    if (requests.size() == 2 && (requests[1].offset > requests[0].offset + least / 2 ||
+                                 requests[1].into.size() > 16 * least))
+      return parallel_for(remote_executor(), 2, [&](std::size_t i) {
+        return read(requests[i].offset, requests[i].into);
+      });
     const bool is_before =
         std::all_of(requests.begin(), requests.end(),
                     [&](const read_request& one) { return one.offset < begin_; });
@@ -425,9 +499,12 @@ class file_with_tail final : public blob {
   static constexpr std::uint64_t least = std::uint64_t{64} << 10;
 
   std::unique_ptr<blob> of_;
-  std::uint64_t begin_;
-  mutable std::mutex mutex_{};
+  // These change while it is opened, by one thread.
+  mutable std::uint64_t begin_;  ///< of `tail_`
   mutable std::vector<std::byte> tail_{};
+  bool is_open_ = false;
+  const std::uint64_t known_;  ///< where what came with the first request begins
+  const std::uint64_t most_;   ///< of `tail_`, in bytes
 };
 
 ZARRPOINT_INLINE result<stored_place> web_zip(std::unique_ptr<blob> file, const std::string& rest,
@@ -436,8 +513,10 @@ ZARRPOINT_INLINE result<stored_place> web_zip(std::unique_ptr<blob> file, const 
   within.directory_bytes =
       std::min(within.directory_bytes, use.memory / 4 + (std::uint64_t{16} << 10));
   const std::uint64_t most = std::min(use.memory / 16, std::uint64_t{8} << 20);
-  file = make_owned<blob, file_with_tail>(std::move(file), most);
-  ZARRPOINT_TRY(archive, zip_store::open(std::move(file), within));
+  auto with_tail = std::make_unique<file_with_tail>(std::move(file), most);
+  file_with_tail& opening = *with_tail;
+  ZARRPOINT_TRY(archive, zip_store::open(std::move(with_tail), within));
+  opening.opened();
   auto root = rest.empty() ? zip_root(archive) : store_key::parse(rest);
   if (!root) return std::move(root).failure();
   return stored_place{std::move(archive), *std::move(root)};
@@ -490,41 +569,47 @@ ZARRPOINT_INLINE result<stored_place> open_web_place(
   ZARRPOINT_TRY(store, http_store::open(place.address, by.first, std::move(of_place)));
   const bool has_extension =
       place.name.find('.') != std::string::npos && !place.name.ends_with(".zarr");
-  if (!place.is_directory && (has_extension || !formats.empty())) {
-    ZARRPOINT_TRY(file, store.open_address());
-    if (file != nullptr) {
-      std::array<std::byte, 4> mark{};
-      const bool is_zip = file->size() >= mark.size() && file->read(0, mark) &&
-                          as_text(bytes_view(mark)) == "PK\x03\x04";
-      if (!formats.empty()) {
-        ZARRPOINT_TRY(above, http_store::open(place.directory, by.first, how));
-        ZARRPOINT_TRY(name, store_key::parse(place.name).at(place.shown));
-        const place_look look(place.shown, {std::move(above), std::move(name)}, std::move(file));
-        ZARRPOINT_TRY(found, find_by_formats(formats, look, use));
-        if (found) return *std::move(found);
-        ZARRPOINT_TRY(again, look.open_file());
-        file = std::move(again);
-      }
-      if (is_zip) return web_zip(std::move(file), place.rest, use);
-      return error{errc::unsupported, "open " + place.shown +
-                                          ": it is a file, and neither a zip file nor one of a "
-                                          "format of context::stores (formats<...>() adds one)"};
-    }
-  }
-  // Both at once: most places have the one or the other.
-  result<std::unique_ptr<blob>> first = std::unique_ptr<blob>();
+  // What has an extension is a file, nearly always. All else is asked for at once: most places have
+  // one of these.
+  const bool may_be_file = !place.is_directory && (has_extension || !formats.empty());
+  result<std::unique_ptr<blob>> file = std::unique_ptr<blob>(), first = std::unique_ptr<blob>();
+  if (may_be_file && has_extension) file = store.open_address();
   std::string tree;
   std::optional<error> refused;
-  ZARRPOINT_CHECK(parallel_for(remote_executor(), 2, [&](std::size_t i) -> result<void> {
-    if (i == 0) {
-      ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
-      first = store.open(key);
+  if (file && *file == nullptr) {
+    const std::size_t count = may_be_file && !has_extension ? 3 : 2;
+    ZARRPOINT_CHECK(parallel_for(remote_executor(), count, [&](std::size_t i) -> result<void> {
+      if (i == 0) {
+        ZARRPOINT_TRY(key, store_key::parse("zarr.json"));
+        first = store.open(key);
+      } else if (i == 1) {
+        ZARRPOINT_TRY(said, current_tree(store, refused));
+        tree = std::move(said);
+      } else {
+        file = store.open_address();
+      }
       return {};
+    }));
+  }
+  ZARRPOINT_TRY(opened, std::move(file));
+  if (opened != nullptr) {
+    std::array<std::byte, 4> mark{};
+    const bool is_zip = opened->size() >= mark.size() && opened->read(0, mark) &&
+                        as_text(bytes_view(mark)) == "PK\x03\x04";
+    if (!formats.empty()) {
+      ZARRPOINT_TRY(above, http_store::open(place.directory, by.first, how));
+      ZARRPOINT_TRY(name, store_key::parse(place.name).at(place.shown));
+      const place_look look(place.shown, {std::move(above), std::move(name)}, std::move(opened));
+      ZARRPOINT_TRY(found, find_by_formats(formats, look, use));
+      if (found) return *std::move(found);
+      ZARRPOINT_TRY(again, look.open_file());
+      opened = std::move(again);
     }
-    ZARRPOINT_TRY(said, current_tree(store, refused));
-    tree = std::move(said);
-    return {};
-  }));
+    if (is_zip) return web_zip(std::move(opened), place.rest, use);
+    return error{errc::unsupported, "open " + place.shown +
+                                        ": it is a file, and neither a zip file nor one of a "
+                                        "format of context::stores (formats<...>() adds one)"};
+  }
   // A save to a bucket wrote what lies there, and it may have been replaced since. Many a server
   // that has no bucket refuses all names with a dot.
   if (refused && *is_of_bucket)

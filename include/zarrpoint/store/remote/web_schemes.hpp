@@ -10,10 +10,6 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Threads that wait for servers, 64 of them, for all of the process: what loads from stores over a
-/// network run on, so that so many requests are under way. They start at the first call.
-const any_executor& remote_executor();
-
 /// Gives the transport of a scheme: a type with a static function `transport`. It may have others:
 /// `options(const url&)`, or `options()`, gives the `http_store_options`. The scheme has every
 /// host, so what goes to one only, such as a token, must ask for the URL. `executor` gives, in

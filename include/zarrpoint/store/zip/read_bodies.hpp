@@ -442,8 +442,8 @@ ZARRPOINT_INLINE result<void> zip_member_blob::check_crc(std::uint32_t crc) cons
 }
 
 /// One that is stored as it is: ranges are read where they lie, and the whole can be mapped. The
-/// header of a small one is read with the whole of its bytes, by one call, where they end right
-/// before the next member, as they nearly always do.
+/// header of a small one, and of any behind a network, is read with the first bytes that are asked
+/// for, by one call. That takes an end right before the next member, which they nearly always have.
 class zip_stored_blob final : public zip_member_blob {
  public:
   using blob::read;
@@ -453,20 +453,24 @@ class zip_stored_blob final : public zip_member_blob {
       : zip_member_blob(archive, member, begin),
         bytes_(archive, begin, member.size, zip_member_blob::name()) {}
 
-  static bool can_wait(const zip_member& member) noexcept {
-    return member.method == 0 && member.size != 0 && member.size <= joined_bytes &&
-           member.end_limit - member.stored_size - member.header_offset <= joined_header;
+  static bool can_wait(const blob& file, const zip_member& member) noexcept {
+    const bool is_small =
+        member.size <= joined_bytes &&
+        member.end_limit - member.stored_size - member.header_offset <= joined_header;
+    return member.method == 0 && member.size != 0 && (is_small || file.request_bytes() != 0);
   }
 
   result<void> read(std::uint64_t offset, mutable_bytes into) const override {
-    const bool is_whole = into.size() == member_.size && offset == 0;
-    if (begin_ == 0 && is_whole && read_joined(into)) return check_crc(crc32(0, into));
     if (begin_ != 0) {
       ZARRPOINT_CHECK(bytes_.read(offset, into));
     } else {
-      ZARRPOINT_TRY(begin, find());
-      ZARRPOINT_CHECK(range_blob(archive_, begin, member_.size, name()).read(offset, into));
+      ZARRPOINT_CHECK(check_range(offset, into.size()));
+      if (!read_joined(offset, into)) {
+        ZARRPOINT_TRY(begin, find());
+        ZARRPOINT_CHECK(range_blob(archive_, begin, member_.size, name()).read(offset, into));
+      }
     }
+    const bool is_whole = into.size() == member_.size && offset == 0;
     return is_whole ? check_crc(crc32(0, into)) : result<void>();
   }
   result<mapping> map() const override {
@@ -509,15 +513,19 @@ class zip_stored_blob final : public zip_member_blob {
     return begin;
   }
 
-  /// False where the header is not as it should be, or the bytes lie elsewhere.
-  bool read_joined(mutable_bytes into) const {
+  /// False where the header is known, or is not as it should be, or the bytes lie elsewhere.
+  bool read_joined(std::uint64_t offset, mutable_bytes into) const {
+    if (found_.load(std::memory_order_relaxed) != 0) return false;
     const std::uint64_t begin = member_.end_limit - member_.stored_size;
     std::byte room[joined_header];
-    const mutable_bytes head(room, static_cast<std::size_t>(begin - member_.header_offset));
-    const read_request requests[] = {{member_.header_offset, head}, {begin, into}};
+    const mutable_bytes head(room, static_cast<std::size_t>(std::min<std::uint64_t>(
+                                       begin - member_.header_offset, joined_header)));
+    const read_request requests[] = {{member_.header_offset, head}, {begin + offset, into}};
     if (!archive_->file().read(std::span<const read_request>(&requests[0], 2))) return false;
     const auto found = zip_data_offset(bytes_view(head), member_);
-    return found && *found == begin;
+    if (!found || *found != begin) return false;
+    found_.store(begin, std::memory_order_relaxed);
+    return true;
   }
 
   range_blob bytes_;
@@ -699,7 +707,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<blob>> open_zip_member(
     return "member " + detail::in_quotes(member.name) + " of " + archive->file().name();
   };
   std::uint64_t begin = 0;
-  if (!zip_stored_blob::can_wait(member)) {
+  if (!zip_stored_blob::can_wait(archive->file(), member)) {
     ZARRPOINT_TRY(found, zip_data_offset(archive->file(), member).at(archive->file().name()));
     begin = found;
   }
