@@ -125,6 +125,121 @@ TEST_CASE("s3: all writers of a store send no more parts at once than parallel s
   CHECK(of->objects["x/big2"].bytes.size() == data.size());
 }
 
+TEST_CASE("s3: parts are as small and as large as services take them, whatever part_bytes says") {
+  const auto data = random_bytes((std::size_t{17} << 20) + 5);
+  const auto write = [&](const fake_s3& of, std::size_t part_bytes, std::uint64_t announced) {
+    auto how = fake_s3_options(of);
+    how.endpoint = "https://fake";  // bodies are not hashed
+    how.part_bytes = part_bytes;
+    const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+    auto writer = store.create(key("big")).value();
+    writer->reserve(announced).value();
+    writer->write_once(0, 0, data).value();
+    writer->finish().value();
+    CHECK(of->objects["x/big"].bytes == zp::as_text(data));
+    CHECK(of->uploads.empty());
+    return count_of(of, "PUT x/big?partNumber=");
+  };
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  CHECK(write(fake_s3(), 1, 0) == 4);
+  CHECK(write(fake_s3(), 0, 0) == 4);
+  CHECK(write(fake_s3(), SIZE_MAX, 0) == 0);  // by one put
+  // What is announced has no more than 10,000 parts, and none of more than 5 GiB.
+  CHECK(write(fake_s3(), 1, 9000 * (9 * mib - 1)) == 2);
+  CHECK(write(fake_s3(), 1, UINT64_MAX) == 0);
+  // What is not announced may have too many: that is said, and leaves nothing.
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.part_bytes = 1;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  auto writer = store.create(key("far")).value();
+  writer->write_once(10'000 * 5 * mib, 0, zp::bytes_view(data).first(1)).value();
+  const auto done = writer->finish();
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().code == zp::errc::out_of_range);
+  CHECK(done.failure().message.find("part_bytes") != std::string::npos);
+  CHECK(of->objects.empty());
+  CHECK(of->uploads.empty());
+  CHECK(store.put(key("small"), zp::bytes_view(data).first(100)));
+  CHECK(count_of(of, "PUT x/small") == 1);
+}
+
+TEST_CASE("s3: a copy that the server makes is of the object that was opened") {
+  const fake_s3 of;
+  const auto store = open_fake_s3(of, "x");
+  const auto put = [&](const char* name, std::string_view text) {
+    store.put(key(name), std::as_bytes(std::span(text))).value();
+  };
+  put("a", "one");
+  const auto opened = store.open(key("a")).value();
+  CHECK(store.share(key("b"), *opened));
+  CHECK(of->objects["x/b"].bytes == "one");
+  put("a", "two");
+  CHECK_FALSE(store.share(key("c"), *opened));
+  CHECK_FALSE(of->objects.contains("x/c"));
+  // It is replaced when it has been looked at, right before the copy.
+  const auto again = store.open(key("a")).value();
+  of->before = [&](const std::string& what) {
+    if (what == "PUT x/d") of->objects["x/a"] = {"three", "\"3\"", 0};
+  };
+  CHECK_FALSE(store.share(key("d"), *again));
+  of->before = {};
+  CHECK_FALSE(of->objects.contains("x/d"));
+  of->objects.erase("x/a");
+  CHECK_FALSE(store.share(key("e"), *again));
+}
+
+/// Sees which keys sign the requests of which bucket.
+struct signer_watch {
+  fake_s3 first{}, second{};
+  std::shared_ptr<std::atomic<int>> right = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<std::atomic<int>> wrong = std::make_shared<std::atomic<int>>(0);
+
+  zp::result<zp::http_response> send(const zp::http_request& request) const {
+    const bool is_first = request.url.starts_with("http://first");
+    const std::string* const by = zp::find_header(request.headers, "authorization");
+    const std::string* const token = zp::find_header(request.headers, "x-amz-security-token");
+    const bool is_right =
+        by != nullptr &&
+        by->find(is_first ? "Credential=FIRST/" : "Credential=SECOND/") != std::string::npos &&
+        (token == nullptr) == is_first;
+    ++*(is_right ? right : wrong);
+    zp::http_request asked = request;
+    asked.url = "http://fake" + request.url.substr(request.url.find('/', 7));
+    return (is_first ? first : second).send(asked);
+  }
+};
+
+TEST_CASE("s3: stores of one process have credentials of their own") {
+  const signer_watch watch;
+  std::atomic<int> renewals = 0;
+  const auto open = [&](bool is_first) {
+    auto how = fake_s3_options(is_first ? watch.first : watch.second);
+    how.endpoint = is_first ? "http://first" : "http://second";
+    how.login = is_first ? zp::aws_login::given({.access_key = "FIRST", .secret_key = "1"})
+                         : zp::aws_login::from([&](const zp::any_transport&) {
+                             ++renewals;
+                             return zp::result<zp::aws_credentials>(
+                                 {.access_key = "SECOND", .secret_key = "2", .session_token = "T"});
+                           });
+    return zp::s3_store::open("s3://bucket/x", watch, how).value();
+  };
+  const zp::s3_store stores[] = {open(true), open(false)};
+  const zp::thread_pool pool(4);
+  zp::parallel_for(pool.executor(), 80, [&](std::size_t i) -> zp::result<void> {
+    const std::string text = std::to_string(i);
+    const zp::s3_store& store = stores[i % 2];
+    if (auto done = store.put(key(text), std::as_bytes(std::span(text))); !done) return done;
+    CHECK(zp::as_text(read_object(store, text)) == text);
+    return {};
+  }).value();
+  CHECK(watch.wrong->load() == 0);
+  CHECK(watch.right->load() >= 160);
+  CHECK(renewals.load() == 1);
+  CHECK(watch.first.keys().size() == 40);
+  CHECK(watch.second.keys().size() == 40);
+}
+
 TEST_CASE("s3: parts of an object that fails leave nothing behind") {
   const fake_s3 of;
   auto how = fake_s3_options(of);

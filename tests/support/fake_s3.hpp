@@ -226,6 +226,8 @@ class fake_s3 {
       const auto source = s.objects.find(zp::percent_decode(from).value().substr(8));
       if (!s.rules.copies) return problem(request, 501, "NotImplemented");
       if (source == s.objects.end()) return problem(request, 404, "NoSuchKey");
+      if (header(request, "x-amz-copy-source-if-match") != source->second.etag)
+        return problem(request, 412, "PreconditionFailed");
       const bool replaces = header(request, "x-amz-metadata-directive") == "REPLACE";
       const object copied = source->second;
       store(request, key, copied.bytes, replaces ? meta_of(request) : copied.meta);

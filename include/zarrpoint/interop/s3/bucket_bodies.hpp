@@ -82,8 +82,7 @@ ZARRPOINT_INLINE std::string checksum_text(std::uint32_t crc) {
 ZARRPOINT_INLINE bucket_client::bucket_client(http_client by, bucket_settings how)
     : requests_(std::move(by)),
       how_(std::move(how)),
-      sent_now_(std::max(1U, how_.parallel) *
-                std::clamp(how_.part_bytes, least_part, std::size_t{1} << 32)) {}
+      sent_now_(std::max(1U, how_.parallel) * how_.part_bytes) {}
 
 ZARRPOINT_INLINE std::string bucket_client::other_form(const std::string&) const { return {}; }
 
@@ -339,7 +338,7 @@ class part_writer final : public blob_writer {
   result<void> reserve(std::uint64_t size) override {
     const std::lock_guard lock(mutex_);
     if (began_) return {};
-    part_bytes_ = std::max<std::uint64_t>(part_bytes_, size / 9000 + 1);
+    part_bytes_ = std::clamp<std::uint64_t>(size / 9000 + 1, part_bytes_, most_part);
     return {};
   }
 
@@ -491,11 +490,13 @@ class part_writer final : public blob_writer {
 
   error too_many_parts() const {
     return {errc::out_of_range,
-            name() + ": it has more than 10,000 parts; raise part_bytes of the store's options"};
+            name() +
+                ": it has more than 10,000 parts; raise part_bytes of the store's options, up "
+                "to 5 GiB"};
   }
 
   result<void> send_part(std::uint64_t index, bytes_view bytes) {
-    if (index >= 10000) return too_many_parts();
+    if (index >= most_parts) return too_many_parts();
     const sent_part sent{.crc = crc32c(bytes), .size = bytes.size()};
     ZARRPOINT_CHECK(upload_->send(index, bytes, sent.crc));
     const std::lock_guard lock(mutex_);
@@ -514,7 +515,7 @@ class part_writer final : public blob_writer {
     join();
     ZARRPOINT_CHECK(failed_);
     const std::uint64_t count = (end_ + part_bytes_ - 1) / part_bytes_;
-    if (count > 10000) return too_many_parts();
+    if (count > most_parts) return too_many_parts();
     if (upload_ != nullptr || count > 1) ZARRPOINT_CHECK(begin());
     if (upload_ == nullptr || is_whole_) return put_whole(count);
     std::vector<std::uint64_t> left;
@@ -562,7 +563,7 @@ class part_writer final : public blob_writer {
   std::shared_ptr<const bucket_client> to_;
   std::string key_;
   query_list marks_;
-  std::uint64_t part_bytes_ = std::max<std::uint64_t>(to_->settings().part_bytes, least_part);
+  std::uint64_t part_bytes_ = to_->settings().part_bytes;
   std::uint64_t end_ = 0;
   bool began_ = false;          ///< something was written
   mutable std::mutex mutex_{};  ///< of `parts_`, `sent_`, `end_` and `began_`

@@ -10,6 +10,7 @@
 #include <zarrpoint/store/remote/http_client.hpp>
 #include <zarrpoint/store/remote/transport.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +25,11 @@
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
+/// What a part has at least, in bytes: services take no smaller one but the last. And at most, as
+/// an object of one put has. An object has at most so many parts.
+inline constexpr std::size_t least_part = std::size_t{5} << 20, most_part = std::size_t{5} << 30;
+inline constexpr std::uint64_t most_parts = 10000;
+
 /// What the options of all such stores have; see `s3_options`.
 struct bucket_settings {
   bool single_writer = false;
@@ -34,11 +40,9 @@ struct bucket_settings {
 };
 template <class Options>
 bucket_settings settings_of(const Options& how) {
-  return {how.single_writer, how.part_bytes, how.parallel, how.keep_seconds, how.cache};
+  return {how.single_writer, std::clamp(how.part_bytes, least_part, most_part), how.parallel,
+          how.keep_seconds, how.cache};
 }
-
-/// What a part has at least, in bytes: services take no smaller one but the last.
-inline constexpr std::size_t least_part = std::size_t{5} << 20;
 
 /// One request to a bucket.
 struct bucket_request {
@@ -118,9 +122,10 @@ class bucket_client {
   virtual result<std::optional<std::string>> mark_of(std::string_view key,
                                                      std::string_view name) const = 0;
   virtual std::unique_ptr<part_upload> upload(std::string key, query_list marks) const = 0;
-  /// Has the service copy an object to another key, with `marks` in place of its own. False where
-  /// it does not.
-  virtual result<bool> copy(std::string_view, std::string_view, const query_list&) const {
+  /// Has the service copy an object to another key, with `marks` in place of its own, if it is that
+  /// version still. False where it does not.
+  virtual result<bool> copy(std::string_view, std::string_view, const query_list&,
+                            const blob_version&) const {
     return false;
   }
 

@@ -72,14 +72,15 @@ class bucket_objects {
     return client_->put(key_of(key), body, marks_);
   }
   bool share(const store_key& key, const blob& from) const {
-    constexpr std::uint64_t most = std::uint64_t{5} << 30;  // of one copy
     // The address of an object of this bucket, which is not cut short.
     const std::string name = from.name(), bucket = client_->address_of("");
-    if (key.is_root() || from.size() > most || name.size() >= 300 || !name.starts_with(bucket))
+    const auto version = from.version();
+    if (key.is_root() || from.size() > most_part || !version || name.size() >= 300 ||
+        !name.starts_with(bucket))
       return false;
     const auto source = percent_decode(std::string_view(name).substr(bucket.size()));
     if (!source || client_->address_of(*source) != name) return false;
-    return client_->copy(*source, key_of(key), marks_).value_or(false);
+    return client_->copy(*source, key_of(key), marks_, *version).value_or(false);
   }
   result<bool> erase(const store_key& key) const {
     if (key.is_root()) return false;

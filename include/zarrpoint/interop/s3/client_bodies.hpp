@@ -159,8 +159,13 @@ ZARRPOINT_INLINE result<http_response> s3_client::put_once(const bucket_put& wha
 }
 
 ZARRPOINT_INLINE result<bool> s3_client::copy(std::string_view from, std::string_view to,
-                                              const query_list& marks) const {
+                                              const query_list& marks,
+                                              const blob_version& of) const {
+  ZARRPOINT_TRY(head, send({.method = "HEAD", .key = from}));
+  const std::string etag(head.header("ETag"));
+  if (head.status != 200 || !is_version_of(of, etag)) return false;
   bucket_request request{.method = "PUT", .key = to};
+  request.headers.push_back({"x-amz-copy-source-if-match", etag});
   request.headers.push_back(
       {"x-amz-copy-source", '/' + bucket_ + '/' + percent_encode(from, true)});
   request.headers.push_back({"x-amz-metadata-directive", "REPLACE"});

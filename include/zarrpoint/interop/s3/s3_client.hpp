@@ -33,7 +33,8 @@ struct s3_options {
   /// Publishes also where the server ignores the conditions of a put: then nothing may write there
   /// at the same time.
   bool single_writer = false;
-  /// Objects of more bytes are sent in parts of as many, or of more where 10,000 would not do.
+  /// Objects of more bytes are sent in parts of as many, or of more where 10,000 would not do. From
+  /// 5 MiB to 5 GiB, whatever is said here.
   std::size_t part_bytes = std::size_t{16} << 20;
   unsigned parallel = 8;  ///< parts under way at once of all objects, or requests of one removal
   /// How long what was replaced stays for those who read it, and what a save left that was killed.
@@ -69,8 +70,8 @@ class s3_client final : public bucket_client {
   result<std::optional<std::string>> mark_of(std::string_view key,
                                              std::string_view name) const override;
   std::unique_ptr<part_upload> upload(std::string key, query_list marks) const override;
-  result<bool> copy(std::string_view from, std::string_view to,
-                    const query_list& marks) const override;
+  result<bool> copy(std::string_view from, std::string_view to, const query_list& marks,
+                    const blob_version& of) const override;
 
   std::string version_of(const http_response& answer) const override;
   std::string no_version() const override;
