@@ -116,7 +116,9 @@ class Bench:
 
 def counts(bench):
     """Markdown: what the server counted, of zarrpoint alone."""
-    part = shapes(bench.options.megabytes)["layer1/mlp"][0] // 4 // 512 * 512  # inner chunks have 512 rows
+    document = json.loads((bench.place / "model.zarr/layer1/mlp/zarr.json").read_text(encoding="utf-8"))
+    rows = document["codecs"][0]["configuration"]["chunk_shape"][0]  # of an inner chunk
+    part = shapes(bench.options.megabytes)["layer1/mlp"][0] // 4 // rows * rows
     tasks = {
         "open 5,000 tensors, directory": ["open", f"{bench.url}/small.zarr"],
         "open 5,000 tensors, zip": ["open", f"{bench.url}/small.zip"],
