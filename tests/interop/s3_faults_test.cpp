@@ -14,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -248,7 +249,7 @@ unsigned schedules() {
 }
 
 struct tally {
-  unsigned saved = 0, failed = 0, unknown = 0, beaten = 0, read = 0, unread = 0;
+  unsigned saved = 0, failed = 0, unknown = 0, beaten = 0, read = 0, unread = 0, late = 0;
 };
 
 void run(unsigned seed, tally& told) {
@@ -275,8 +276,9 @@ void run(unsigned seed, tally& told) {
   bucket->before = [&](const std::string& what) {
     is_published |= what.starts_with("PUT ") && what.ends_with("/current");
   };
+  std::atomic<bool> has_begun = false;  // requests that go at once may have the same number
   bad->before = [&](unsigned request) {
-    if (request != other_at) return;
+    if (request != other_at || has_begun.exchange(true)) return;
     const bool was_published = is_published;
     other_saved = save(open(bucket, good), 50).has_value();
     is_published = was_published;
@@ -343,7 +345,15 @@ void run(unsigned seed, tally& told) {
     std::string keys;
     for (const std::string& key : bucket.keys()) keys += key + '\n';
     CAPTURE(keys);
-    const auto again = save(open(bucket, later), value);
+    auto again = save(open(bucket, later), value);
+    // What a first save had under way may arrive after it has cleaned up (docs/s3.md): that is
+    // said.
+    if (!again && !saved && again.failure().message.find("with other files") != std::string::npos) {
+      ++told.late;
+      std::erase_if(bucket->objects,
+                    [](const auto& one) { return !one.first.starts_with("run/.zarrpoint/"); });
+      again = save(open(bucket, later), value);
+    }
     INFO((again ? "" : again.failure().message));
     REQUIRE(again);
     CHECK(seen(open(bucket, later)).value() == value);
@@ -372,7 +382,8 @@ TEST_CASE("s3: whatever the network does, what is there is old or new, and error
   }
   MESSAGE("saved " << told.saved << ", failed " << told.failed << ", unknown " << told.unknown
                    << ", beaten " << told.beaten << "; read " << told.read << ", not read "
-                   << told.unread);
+                   << told.unread << "; left by a late request " << told.late);
+  CHECK(told.late <= schedules() / 100);
   CHECK(told.saved > schedules() / 10);
   CHECK(told.failed > schedules() / 20);
   if (schedules() >= 300) {
