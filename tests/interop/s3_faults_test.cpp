@@ -14,7 +14,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -38,11 +37,18 @@ constexpr milliseconds deadline{60'000};
 class schedule_clock final : public zp::retry_clock {
  public:
   explicit schedule_clock(test::fake_s3 of) : of_(std::move(of)), first_(of_->now) {}
-  time now() const override { return time(ms_); }
+  time now() const override {
+    const std::lock_guard lock(of_->mutex);
+    return time(ms_);
+  }
   void wait(milliseconds some, const zp::stop_token&) const override { pass(some); }
   double random() const override { return 0.5; }
-  std::int64_t seconds() const override { return of_->now; }
+  std::int64_t seconds() const override {
+    const std::lock_guard lock(of_->mutex);
+    return of_->now;
+  }
   void pass(milliseconds some) const {
+    const std::lock_guard lock(of_->mutex);
     ms_ += some;
     of_->now = first_ + ms_.count() / 1000;
   }
@@ -54,6 +60,7 @@ class schedule_clock final : public zp::retry_clock {
 };
 
 struct network_state {
+  std::mutex mutex{};  ///< of all that follows, while requests go
   std::mt19937 random{};
   unsigned rate = 0;     ///< of eight requests so many have a fault
   bool may_lie = false;  ///< not only fail
@@ -77,6 +84,7 @@ class network {
 
   zp::result<zp::http_response> send(const zp::http_request& request) const {
     network_state& s = *state_;
+    const std::lock_guard lock(s.mutex);
     if (s.before) s.before(s.requests);
     ++s.requests;
     if (request.began != nullptr) *request.began = s.clock->now();
@@ -276,9 +284,8 @@ void run(unsigned seed, tally& told) {
   bucket->before = [&](const std::string& what) {
     is_published |= what.starts_with("PUT ") && what.ends_with("/current");
   };
-  std::atomic<bool> has_begun = false;  // requests that go at once may have the same number
   bad->before = [&](unsigned request) {
-    if (request != other_at || has_begun.exchange(true)) return;
+    if (request != other_at) return;
     const bool was_published = is_published;
     other_saved = save(open(bucket, good), 50).has_value();
     is_published = was_published;
