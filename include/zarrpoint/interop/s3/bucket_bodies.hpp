@@ -231,8 +231,8 @@ class xml_upload final : public part_upload {
     }
   }
 
-  result<void> send(std::uint64_t index, bytes_view bytes, std::uint32_t crc) override {
-    const bytes_view body[] = {bytes};
+  result<void> send(std::uint64_t index, std::span<const bytes_view> body,
+                    std::uint32_t crc) override {
     bucket_request request{.method = "PUT",
                            .key = key_,
                            .query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", id_}},
@@ -316,6 +316,98 @@ ZARRPOINT_INLINE std::unique_ptr<part_upload> make_xml_upload(xml_sender by, std
   return make_owned<part_upload, xml_upload>(std::move(by), std::move(key), std::move(marks));
 }
 
+/// The bytes of a part: copied here, or where their writer keeps them.
+class part_bytes {
+ public:
+  /// Without `bytes`, zeros. `likely`: what the part may have in the end.
+  void copy(std::size_t at, bytes_view bytes, std::size_t size, std::size_t likely) {
+    std::byte* const to = cover(at, size, likely);
+    if (bytes.empty()) {
+      std::memset(to, 0, size);
+    } else {
+      std::memcpy(to, bytes.data(), size);
+    }
+    end_ = std::max(end_, at + size);
+  }
+  /// Of bytes that stay, and lie in no other range.
+  void keep(std::size_t at, bytes_view bytes) {
+    kept_.emplace(at, bytes);
+    end_ = std::max(end_, at + bytes.size());
+  }
+
+  /// False where something of it was not written.
+  bool read(std::size_t at, mutable_bytes into) {
+    if (at + into.size() > end_) return false;
+    for (const bytes_view one : views(at, at + into.size())) {
+      std::memcpy(into.data(), one.data(), one.size());
+      into = into.subspan(one.size());
+    }
+    return true;
+  }
+
+  /// From `at` to `end`, one after another; what was not written is zero.
+  std::vector<bytes_view> views(std::size_t at, std::size_t end) {
+    std::vector<std::pair<std::size_t, std::size_t>> gaps;  // between those that are kept
+    std::size_t done = at;
+    for (const auto& [begin, bytes] : kept_) {
+      if (begin >= end) break;
+      if (begin > done) gaps.emplace_back(done, begin);
+      done = std::max(done, begin + bytes.size());
+    }
+    if (done < end) gaps.emplace_back(done, end);
+    for (const auto& [from, to] : gaps) cover(from, to - from, 0);  // it may move what is there
+    std::vector<bytes_view> out;
+    auto gap = gaps.begin();
+    auto kept = kept_.begin();
+    while (at < end) {
+      if (gap != gaps.end() && gap->first == at) {
+        out.emplace_back(memory_.get() + (at - begin_), gap->second - at);
+        at = gap++->second;
+        continue;
+      }
+      while (kept->first + kept->second.size() <= at) ++kept;
+      const std::size_t skipped = at - kept->first;
+      const std::size_t size = std::min(kept->second.size() - skipped, end - at);
+      out.push_back(kept->second.subspan(skipped, size));
+      at += size;
+    }
+    return out;
+  }
+
+ private:
+  /// Makes room for a range. What is new, beside the range itself, is zero; so is the range where
+  /// nothing is to come (`likely` is 0).
+  std::byte* cover(std::size_t at, std::size_t size, std::size_t likely) {
+    const std::size_t begin = size_ == 0 ? at : std::min(at, begin_);
+    const std::size_t end = std::max(begin_ + size_, at + size);
+    const std::size_t wanted = (size_ == 0 ? at + size : end) - begin;
+    if (wanted > room_ || begin < begin_) {
+      const std::size_t room = std::max({wanted, likely - std::min(likely, begin), 2 * room_});
+      auto memory = std::make_unique_for_overwrite<std::byte[]>(room);
+      if (size_ != 0) {
+        std::memset(memory.get(), 0, begin_ - begin);
+        std::memcpy(memory.get() + (begin_ - begin), memory_.get(), size_);
+        size_ += begin_ - begin;
+      }
+      memory_ = std::move(memory);
+      room_ = room;
+      begin_ = begin;
+    } else if (size_ == 0) {
+      begin_ = begin;
+    }
+    const std::size_t clear = likely == 0 ? wanted : std::max(size_, at - begin_);
+    if (clear > size_) std::memset(memory_.get() + size_, 0, clear - size_);
+    size_ = std::max(size_, wanted);
+    return memory_.get() + (at - begin_);
+  }
+
+  std::unique_ptr<std::byte[]> memory_{};
+  std::size_t room_ = 0;
+  std::size_t begin_ = 0, size_ = 0;  ///< of what lies in it, within the part
+  std::map<std::size_t, bytes_view> kept_{};
+  std::size_t end_ = 0;  ///< of what was written
+};
+
 /// Collects what is written, and sends each part when nothing is missing in it.
 class part_writer final : public blob_writer {
  public:
@@ -326,19 +418,20 @@ class part_writer final : public blob_writer {
   }
 
   result<void> write(std::uint64_t offset, bytes_view bytes) override {
-    return add(offset, 0, bytes, false);
+    return add(offset, 0, bytes, how_often::any);
   }
   result<void> write_once(std::uint64_t offset, std::size_t gap, bytes_view bytes) override {
-    return add(offset, gap, bytes, true);
+    return add(offset, gap, bytes, how_often::once);
   }
   result<void> write_kept(std::uint64_t offset, std::size_t gap, bytes_view bytes) override {
-    return add(offset, gap, bytes, true);
+    return add(offset, gap, bytes, how_often::once_and_kept);
   }
 
   result<void> reserve(std::uint64_t size) override {
     const std::lock_guard lock(mutex_);
     if (began_) return {};
     part_bytes_ = std::clamp<std::uint64_t>(size / 9000 + 1, part_bytes_, most_part);
+    reserved_ = size;
     return {};
   }
 
@@ -348,9 +441,8 @@ class part_writer final : public blob_writer {
       const auto at = static_cast<std::size_t>(offset % part_bytes_);
       const std::size_t next = std::min<std::size_t>(into.size(), part_bytes_ - at);
       const auto found = parts_.find(offset / part_bytes_);
-      if (found == parts_.end() || found->second.bytes.size() < at + next)
+      if (found == parts_.end() || !found->second.bytes.read(at, into.first(next)))
         return error{errc::unsupported, name() + ": that part was sent, or not written yet"};
-      std::memcpy(into.data(), found->second.bytes.data() + at, next);
       offset += next;
       into = into.subspan(next);
     }
@@ -366,13 +458,14 @@ class part_writer final : public blob_writer {
   }
 
  private:
+  enum class how_often : std::uint8_t { any, once, once_and_kept };
   struct part {
-    std::vector<std::byte> bytes;
+    mutable part_bytes bytes{};
     std::size_t whole = 0;  ///< bytes that are not written again
   };
   struct sending {
     byte_limiter::reservation room{};
-    std::vector<std::byte> bytes{};
+    part_bytes bytes{};
   };
   struct sender {
     std::thread thread{};
@@ -385,7 +478,7 @@ class part_writer final : public blob_writer {
 
   std::string name() const { return to_->name_of(key_); }
 
-  result<void> add(std::uint64_t offset, std::size_t gap, bytes_view bytes, bool once) {
+  result<void> add(std::uint64_t offset, std::size_t gap, bytes_view bytes, how_often often) {
     if (bytes.empty()) return {};
     if (offset > std::uint64_t{1} << 50 || bytes.size() > std::uint64_t{1} << 50)
       return error{errc::out_of_range, "write " + name() + ": no object is that large"};
@@ -394,18 +487,18 @@ class part_writer final : public blob_writer {
       began_ = true;  // from here on the size of parts stays
     }
     auto done = guarded([&]() -> result<void> {
-      if (once && gap > 0 && gap <= offset) {
+      if (often != how_often::any && gap > 0 && gap <= offset) {
         const std::uint64_t from = offset - gap;
         for (std::uint64_t at = from; at < offset;) {
           const std::uint64_t next = std::min(offset, (at / part_bytes_ + 1) * part_bytes_);
-          ZARRPOINT_CHECK(put(at, {}, static_cast<std::size_t>(next - at), true));
+          ZARRPOINT_CHECK(put(at, {}, static_cast<std::size_t>(next - at), how_often::once));
           at = next;
         }
       }
       while (!bytes.empty()) {
         const std::size_t room = part_bytes_ - static_cast<std::size_t>(offset % part_bytes_);
         const std::size_t next = std::min(bytes.size(), room);
-        ZARRPOINT_CHECK(put(offset, bytes.first(next), next, once));
+        ZARRPOINT_CHECK(put(offset, bytes.first(next), next, often));
         offset += next;
         bytes = bytes.subspan(next);
       }
@@ -422,17 +515,23 @@ class part_writer final : public blob_writer {
   }
 
   /// Within one part; without `bytes`, zeros.
-  result<void> put(std::uint64_t offset, bytes_view bytes, std::size_t size, bool once) {
+  result<void> put(std::uint64_t offset, bytes_view bytes, std::size_t size, how_often often) {
     const std::uint64_t index = offset / part_bytes_;
     const auto at = static_cast<std::size_t>(offset % part_bytes_);
     part full;
     {
       const std::lock_guard lock(mutex_);
       part& into = parts_[index];
-      if (into.bytes.size() < at + size) into.bytes.resize(at + size);
-      if (!bytes.empty()) std::memcpy(into.bytes.data() + at, bytes.data(), size);
+      if (often == how_often::once_and_kept) {
+        into.bytes.keep(at, bytes);
+      } else {
+        const std::uint64_t left = reserved_ - std::min(reserved_, index * part_bytes_);
+        into.bytes.copy(at, bytes, size,
+                        static_cast<std::size_t>(std::clamp<std::uint64_t>(
+                            left, at + size, std::max<std::uint64_t>(part_bytes_, at + size))));
+      }
       end_ = std::max(end_, offset + size);
-      if (once) into.whole += size;
+      if (often != how_often::any) into.whole += size;
       if (into.whole < part_bytes_) return {};
       full = std::move(into);
       parts_.erase(index);
@@ -452,7 +551,7 @@ class part_writer final : public blob_writer {
 
   /// Sends a part while the caller goes on, unless the writers of the bucket send enough. One that
   /// waits holds no lock, and no room that others wait for.
-  result<void> send_later(std::uint64_t index, std::vector<std::byte> bytes) {
+  result<void> send_later(std::uint64_t index, part_bytes bytes) {
     ZARRPOINT_CHECK(begin());
     if (is_whole_) {
       const std::lock_guard lock(mutex_);
@@ -461,7 +560,7 @@ class part_writer final : public blob_writer {
     }
     const auto held = make_counted<sending>();
     held->bytes = std::move(bytes);
-    ZARRPOINT_TRY(room, to_->sent_now().acquire(held->bytes.size()));
+    ZARRPOINT_TRY(room, to_->sent_now().acquire(part_bytes_));
     held->room = std::move(room);
     std::unique_lock lock(threads_mutex_);
     ZARRPOINT_CHECK(failed_);
@@ -471,7 +570,7 @@ class part_writer final : public blob_writer {
       return one.has_ended || !one.thread.joinable();
     });
     const auto work = [this, index, held](sender* by) {
-      auto done = guarded([&] { return send_part(index, held->bytes); });
+      auto done = guarded([&] { return send_part(index, held->bytes, part_bytes_); });
       const std::lock_guard lock_again(threads_mutex_);
       if (!done && failed_) failed_ = std::move(done);
       if (by != nullptr) by->has_ended = true;
@@ -495,10 +594,11 @@ class part_writer final : public blob_writer {
                 "to 5 GiB"};
   }
 
-  result<void> send_part(std::uint64_t index, bytes_view bytes) {
+  result<void> send_part(std::uint64_t index, part_bytes& bytes, std::size_t size) {
     if (index >= most_parts) return too_many_parts();
-    const sent_part sent{.crc = crc32c(bytes), .size = bytes.size()};
-    ZARRPOINT_CHECK(upload_->send(index, bytes, sent.crc));
+    const std::vector<bytes_view> body = bytes.views(0, size);
+    const sent_part sent{.crc = crc32c_of(body), .size = size};
+    ZARRPOINT_CHECK(upload_->send(index, body, sent.crc));
     const std::lock_guard lock(mutex_);
     sent_[index] = sent;
     return {};
@@ -530,13 +630,13 @@ class part_writer final : public blob_writer {
           // Those that nothing was written to have no bytes yet.
           const auto room = to_->sent_now().acquire(size);
           if (!room) return room.failure();
-          std::vector<std::byte> bytes;
+          part_bytes bytes;
           {
             const std::lock_guard lock(mutex_);
-            bytes = std::exchange(parts_[index].bytes, {});
+            bytes = std::move(parts_[index].bytes);
+            parts_.erase(index);
           }
-          bytes.resize(size);
-          return send_part(index, bytes);
+          return send_part(index, bytes, size);
         }));
     std::uint32_t crc = 0;
     for (const auto& [index, one] : sent_) crc = crc32c_combine(crc, one.crc, one.size);
@@ -547,10 +647,10 @@ class part_writer final : public blob_writer {
   result<void> put_whole(std::uint64_t count) {
     std::vector<bytes_view> body;
     for (std::uint64_t i = 0; i < count; ++i) {
-      std::vector<std::byte>& bytes = parts_[i].bytes;
-      bytes.resize(
-          static_cast<std::size_t>(std::min<std::uint64_t>(part_bytes_, end_ - i * part_bytes_)));
-      body.emplace_back(bytes);
+      const auto size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(part_bytes_, end_ - i * part_bytes_));
+      const std::vector<bytes_view> views = parts_[i].bytes.views(0, size);
+      body.insert(body.end(), views.begin(), views.end());
     }
     return to_->put(key_, body, marks_);
   }
@@ -564,6 +664,7 @@ class part_writer final : public blob_writer {
   std::string key_;
   query_list marks_;
   std::uint64_t part_bytes_ = to_->settings().part_bytes;
+  std::uint64_t reserved_ = 0;  ///< what the object may have in the end
   std::uint64_t end_ = 0;
   bool began_ = false;          ///< something was written
   mutable std::mutex mutex_{};  ///< of `parts_`, `sent_`, `end_` and `began_`

@@ -81,7 +81,8 @@ class part_upload {
   /// Once, before all parts. False: the server has no such uploads.
   virtual result<bool> begin() = 0;
   /// Part `index`, from 0; several at once.
-  virtual result<void> send(std::uint64_t index, bytes_view bytes, std::uint32_t crc) = 0;
+  virtual result<void> send(std::uint64_t index, std::span<const bytes_view> body,
+                            std::uint32_t crc) = 0;
   /// All `count` parts were sent. `crc`: the CRC-32C of all of them.
   virtual result<void> complete(std::uint64_t count, std::uint32_t crc) = 0;
   /// No part stays that somebody would pay for.
