@@ -451,10 +451,10 @@ result<save_report> publish_tree(const location& where, const save_options& opti
                                          .observer = how.observer}));
     std::vector<std::string> taken;
     ZARRPOINT_TRY(report, write(staged->store(), taken));
-    ZARRPOINT_CHECK(check_still(target, rule));
+    ZARRPOINT_TRY(is_there, check_still(target, rule));
     std::optional<owned_paths> owned;
     if (options.overwrite) {
-      ZARRPOINT_TRY(old, paths_to_replace(root, how));
+      ZARRPOINT_TRY(old, paths_to_replace(root, how, is_there));
       sort_names(taken);
       owned = {std::move(old), std::move(taken)};
     }

@@ -48,8 +48,9 @@ result<bool> check_replace(const stored_place& target, const replace_rule& rule,
 
 /// The same at the end of a save that began with `check_replace`. Others may have written to the
 /// place meanwhile, and that is kept, but a file or a checkpoint of theirs is `already_exists`.
-/// `own`: what the format says of the target by now, as far as it is asked.
-result<void> check_still(const stored_place& target, const replace_rule& rule,
+/// False where nothing lies there. `own`: what the format says of the target by now, as far as it
+/// is asked.
+result<bool> check_still(const stored_place& target, const replace_rule& rule,
                          const result<own_look>& own = own_look{});
 
 /// The directory as a store.
@@ -69,7 +70,9 @@ result<void> publish(publication& tree, const std::optional<owned_paths>& owned,
 result<std::vector<std::string>> paths_of_checkpoint(const any_store& root, const context& how);
 
 /// The same of a place where a save found nothing or a checkpoint of ours. What came there
-/// meanwhile is not of that. Errors: `already_exists` for a hierarchy of others.
-result<std::vector<std::string>> paths_to_replace(const any_store& root, const context& how);
+/// meanwhile is not of that. `is_there`: what `check_still` says. Errors: `already_exists` for a
+/// hierarchy of others.
+result<std::vector<std::string>> paths_to_replace(const any_store& root, const context& how,
+                                                  bool is_there);
 
 }}}  // namespace zarrpoint::v0::detail

@@ -124,9 +124,9 @@ ZARRPOINT_INLINE std::optional<directory_kind> another_checkpoint(
   return another != found.end() ? std::optional(*another) : std::nullopt;
 }
 
-ZARRPOINT_INLINE result<void> check_still(const stored_place& target, const replace_rule& rule,
+ZARRPOINT_INLINE result<bool> check_still(const stored_place& target, const replace_rule& rule,
                                           const result<own_look>& own) {
-  if (!rule.overwrite) return {};  // publishing replaces nothing
+  if (!rule.overwrite) return false;  // publishing replaces nothing
   constexpr const char* since = " that came there during the save";
   if (!target.key.is_root()) {
     const auto file = target.store.open(target.key);  // an error for a directory
@@ -134,11 +134,11 @@ ZARRPOINT_INLINE result<void> check_still(const stored_place& target, const repl
   }
   const any_store root = beneath(target);
   ZARRPOINT_TRY(found, look_into(root));
-  if (!found) return {};
+  if (!found) return false;
   if (const auto another = another_checkpoint(*found, rule))
     return refusal(rule, name_of(*another, root) + since);
   if (!own) return own.failure();
-  if (own->is_whole || own->instead.empty()) return {};
+  if (own->is_whole || own->instead.empty()) return true;
   return refusal(rule, own->instead + ", which came there during the save");
 }
 
@@ -269,7 +269,12 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_of_checkpoint(const any_
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> paths_to_replace(const any_store& root,
-                                                                   const context& how) {
+                                                                   const context& how,
+                                                                   bool is_there) {
+  std::vector<std::string> out;
+  add_documents({}, out);
+  sort_names(out);
+  if (!is_there) return out;
   const auto contents = read_contents(root, how);
   bool is_ours = contents && contents->is_ours();
   std::optional<std::vector<directory_kind>> found;
@@ -287,9 +292,6 @@ ZARRPOINT_INLINE result<std::vector<std::string>> paths_to_replace(const any_sto
                  root.describe(store_key::root()) + " is " + name_of(directory_kind::zarr, root) +
                      " that came there during the save; nothing was changed; save elsewhere or "
                      "remove it"};
-  std::vector<std::string> out;
-  add_documents({}, out);
-  sort_names(out);
   return out;
 }
 
@@ -1010,11 +1012,11 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
                                            .objects = 2 * plan.leaves.size(),
                                            .observer = how.observer}));
       ZARRPOINT_TRY(report, write(staged->store()));
-      ZARRPOINT_CHECK(check_still(target, rule));
+      ZARRPOINT_TRY(is_there, check_still(target, rule));
       std::optional<owned_paths> owned;
       // Others may have come to an empty place meanwhile.
       if (options.overwrite) {
-        ZARRPOINT_TRY(old, paths_to_replace(root, how));
+        ZARRPOINT_TRY(old, paths_to_replace(root, how, is_there));
         owned = {std::move(old), plan.taken_paths()};
       }
       ZARRPOINT_CHECK(publish(*staged, owned, report));

@@ -235,13 +235,10 @@ ZARRPOINT_INLINE result<void> group_save_place::publish(
     const replace_rule rule = this->rule();
     // Of our layout the paths tell it, and without reading the document once more.
     const bool is_asked = rule.kind && *rule.kind != directory_kind::zarr;
-    ZARRPOINT_CHECK(check_still(target, rule,
-                                is_asked ? rules_.look(*replaced_) : result<own_look>(own_look{})));
-    bool is_there = true;
-    if (replaced_->can_list()) {
-      ZARRPOINT_TRY(entries, replaced_->list(store_key::root()));
-      is_there = !entries.empty();
-    }
+    ZARRPOINT_TRY(seen,
+                  check_still(target, rule,
+                              is_asked ? rules_.look(*replaced_) : result<own_look>(own_look{})));
+    const bool is_there = seen || !replaced_->can_list();
     std::optional<std::vector<std::string>> old;
     if (is_there) {
       ZARRPOINT_TRY(known, rules_.paths_of(*replaced_));
@@ -282,7 +279,7 @@ ZARRPOINT_INLINE result<own_look> strategy_rules::look(const any_store& root) co
 ZARRPOINT_INLINE result<std::optional<std::vector<std::string>>> strategy_rules::paths_of(
     const any_store& root) const {
   if (!saver().has_own_format())
-    return paths_to_replace(root, how_).transform([](auto paths) {
+    return paths_to_replace(root, how_, true).transform([](auto paths) {
       return std::optional(std::move(paths));
     });
   ZARRPOINT_TRY(is_savers, saver().is_checkpoint(root));

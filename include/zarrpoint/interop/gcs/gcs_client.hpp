@@ -27,7 +27,7 @@ struct gcs_options {
   /// See `s3_options`, as for all that follow.
   bool single_writer = false;
   std::size_t part_bytes = std::size_t{16} << 20;
-  unsigned parallel = 8;
+  unsigned parallel = 16;
   std::int64_t keep_seconds = 86400;
   retry_options retry{};
   /// See `http_store_options::cache`.

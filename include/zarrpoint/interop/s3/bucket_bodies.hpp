@@ -26,8 +26,10 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 
 ZARRPOINT_INLINE result<void> for_each_parallel(std::size_t count, unsigned width,
                                                 const std::function<result<void>(std::size_t)>& f) {
-  const std::size_t most = std::max(width, 1U);
-  const thread_pool pool(static_cast<unsigned>(std::clamp<std::size_t>(count, 1, most)));
+  const auto threads = static_cast<unsigned>(std::min<std::size_t>(count, std::max(width, 1U)));
+  for (std::size_t i = 0; i < count && threads < 2; ++i) ZARRPOINT_CHECK(f(i));
+  if (threads < 2) return {};
+  const thread_pool pool(threads);
   return parallel_for(pool.executor(), count, f);
 }
 

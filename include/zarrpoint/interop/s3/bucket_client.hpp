@@ -34,7 +34,7 @@ inline constexpr std::uint64_t most_parts = 10000;
 struct bucket_settings {
   bool single_writer = false;
   std::size_t part_bytes = std::size_t{16} << 20;
-  unsigned parallel = 8;
+  unsigned parallel = 16;
   std::int64_t keep_seconds = 86400;
   std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
 };
@@ -100,6 +100,8 @@ class bucket_client {
 
   const bucket_settings& settings() const noexcept { return how_; }
   const http_client& requests() const noexcept { return requests_; }
+  /// Requests of few bytes that may be under way at once: one by one, if parts are sent so.
+  unsigned small_at_once() const noexcept { return how_.parallel < 2 ? 1 : 4 * how_.parallel; }
   /// The bytes of parts that are sent now, by all writers: as many as `parallel` parts have.
   byte_limiter& sent_now() const noexcept { return sent_now_; }
 

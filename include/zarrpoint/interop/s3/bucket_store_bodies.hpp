@@ -38,6 +38,7 @@ class bucket_objects {
   bucket_objects(std::shared_ptr<const bucket_client> client, std::string prefix, query_list marks)
       : client_(std::move(client)), prefix_(std::move(prefix)), marks_(std::move(marks)) {}
 
+  const bucket_client& client() const noexcept { return *client_; }
   std::string key_of(const store_key& key) const { return prefix_ + std::string(key.str()); }
   std::string describe(const store_key& key) const {
     std::string of = key_of(key);
@@ -133,8 +134,9 @@ class bucket_objects {
 };
 
 /// A tree that is being written. The small documents at its root, which make it a checkpoint, stay
-/// in memory until `put_documents`. It knows which keys it has. `is_plain`: those of the place
-/// itself, where trees of others lie, too.
+/// in memory until `put_documents`. Others wait for it, too, or until they are many: then they are
+/// put side by side. It knows which keys it has. `is_plain`: those of the place itself, where trees
+/// of others lie, too.
 class bucket_tree {
  public:
   bucket_tree(bucket_objects to, bool is_plain)
@@ -144,8 +146,10 @@ class bucket_tree {
   result<std::unique_ptr<blob>> open(const store_key& key) const {
     {
       const std::lock_guard lock(state_->mutex);
-      for (const auto& [name, bytes] : state_->documents) {
-        if (name == key) return make_owned<blob, memory_blob>(bytes, describe(key));
+      for (const documents* const some : {&state_->documents, &state_->waiting}) {
+        for (const auto& [name, bytes] : *some) {
+          if (name == key) return make_owned<blob, memory_blob>(bytes, describe(key));
+        }
       }
     }
     return state_->to.open(key);
@@ -157,12 +161,19 @@ class bucket_tree {
   }
   result<void> put(const store_key& key, bytes_view bytes) const {
     note(key);
-    if (key.str().find('/') != std::string_view::npos) return state_->to.put(key, bytes);
     drop_document(key);
-    if (bytes.size() > most_bytes) return state_->to.put(key, bytes);
-    const std::lock_guard lock(state_->mutex);
-    state_->documents.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
-    return {};
+    const bool is_of_root = key.str().find('/') == std::string_view::npos;
+    if (bytes.size() > (is_of_root ? most_bytes : most_waiting)) return state_->to.put(key, bytes);
+    documents many;
+    {
+      const std::lock_guard lock(state_->mutex);
+      documents& into = is_of_root ? state_->documents : state_->waiting;
+      into.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
+      if (is_of_root) return {};
+      state_->waiting_bytes += bytes.size();
+      if (state_->waiting_bytes > most_waiting) many = take_waiting();
+    }
+    return put_all(many);
   }
   bool share(const store_key& key, const blob& from) const {
     note(key);
@@ -173,7 +184,8 @@ class bucket_tree {
     {
       const std::lock_guard lock(state_->mutex);
       state_->keys.erase(std::string(key.str()));
-      if (std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; }) != 0)
+      const auto is_it = [&](const auto& one) { return one.first == key; };
+      if (std::erase_if(state_->documents, is_it) + std::erase_if(state_->waiting, is_it) != 0)
         return true;
     }
     return state_->to.erase(key);
@@ -195,11 +207,20 @@ class bucket_tree {
           to, [&](const listed_object& one) { return !state_->keys.contains(above + one.path); });
     for (const auto& [key, bytes] : state_->documents)
       if (prefix.is_root()) to.push_back({std::string(key.str()), bytes.size()});
+    for (const auto& [key, bytes] : state_->waiting)
+      if (key.str().starts_with(above))
+        to.push_back({std::string(key.str().substr(above.size())), bytes.size()});
     return listed;
   }
 
-  /// In the order in which they were put last: a root's document is its last.
+  /// Those of the root in the order in which they were put last: its own document is its last.
   result<void> put_documents() const {
+    documents many;
+    {
+      const std::lock_guard lock(state_->mutex);
+      many = take_waiting();
+    }
+    ZARRPOINT_CHECK(put_all(many));
     const std::lock_guard lock(state_->mutex);
     for (const auto& [key, bytes] : state_->documents) ZARRPOINT_CHECK(state_->to.put(key, bytes));
     return {};
@@ -211,13 +232,16 @@ class bucket_tree {
 
  private:
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t most_waiting = std::size_t{1} << 20;
 
+  using documents = std::vector<std::pair<store_key, std::vector<std::byte>>>;
   struct state {
     state(bucket_objects at, bool plain) : to(std::move(at)), is_plain(plain) {}
     bucket_objects to;
     const bool is_plain;
     std::mutex mutex{};
-    std::vector<std::pair<store_key, std::vector<std::byte>>> documents{};
+    bucket_tree::documents documents{}, waiting{};
+    std::size_t waiting_bytes = 0;
     std::set<std::string, std::less<>> keys{};
   };
   void note(const store_key& key) const {
@@ -227,7 +251,19 @@ class bucket_tree {
   /// What comes now takes its place, also when the documents are put.
   void drop_document(const store_key& key) const {
     const std::lock_guard lock(state_->mutex);
-    std::erase_if(state_->documents, [&](const auto& one) { return one.first == key; });
+    const auto is_it = [&](const auto& one) { return one.first == key; };
+    std::erase_if(state_->documents, is_it);
+    std::erase_if(state_->waiting, is_it);
+  }
+  /// Under the lock.
+  documents take_waiting() const {
+    state_->waiting_bytes = 0;
+    return std::exchange(state_->waiting, {});
+  }
+  result<void> put_all(const documents& many) const {
+    return for_each_parallel(many.size(), state_->to.client().small_at_once(), [&](std::size_t i) {
+      return state_->to.put(many[i].first, many[i].second);
+    });
   }
 
   std::shared_ptr<state> state_;
@@ -327,9 +363,19 @@ struct bucket_store::state {
            '-' + detail::random_id() + "/probe");
     const auto look = [&]() -> result<bool> {
       ZARRPOINT_TRY(made, client.put_if(key, "1", {}));
-      ZARRPOINT_TRY(twice, client.put_if(key, "2", {}));
-      ZARRPOINT_TRY(other, client.put_if(key, "3", {client.no_version()}));
-      return made && !twice && !other;
+      if (!made) return false;
+      const detail::put_condition unmet[] = {{}, {client.no_version()}};
+      const bytes_view body[] = {std::as_bytes(std::span("2", 1))};
+      std::atomic<bool> is_refused = true;
+      const unsigned at_once = client.small_at_once();
+      ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
+        ZARRPOINT_TRY(answer, client.put_once({.key = key, .body = body, .only = unmet[i]}));
+        const bool refuses = answer.status == 412 || answer.status == 409 || answer.status == 404;
+        if (answer.status / 100 == 2) is_refused = false;
+        if (refuses || answer.status / 100 == 2) return {};
+        return http_failure(answer, "PUT", client.name_of(key));
+      }));
+      return is_refused.load();
     };
     const auto kept = look();
     static_cast<void>(client.erase(key));
@@ -353,25 +399,10 @@ class bucket_store::staged final : public publication {
     if (!committed_) static_cast<void>(guarded([&] { return abandon(); }));
   }
 
-  /// Looks at what is there.
+  /// Looks at what is there, and at what the server can do meanwhile.
   result<void> begin() {
-    const detail::bucket_client& client = state_->client;
-    ZARRPOINT_TRY(found, client.get(state_->at(detail::current_name)));
-    if (found) {
-      before_ = client.version_of(*found);
-      ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
-      replaced_ = std::move(named);
-      replaced_since_ = parse_http_date(found->header("Last-Modified"));
-      if (!overwrite_)
-        return error{errc::already_exists,
-                     "publish " + client.name_of(place_name()) + ": it is there already"};
-    }
-    ZARRPOINT_CHECK(state_->check_conditions());
-    if (found) return {};
-    is_empty_ = true;
-    return client.list(state_->place, true, [&](detail::bucket_listing& page) -> result<void> {
-      is_empty_ = is_empty_ && page.objects.empty() && page.prefixes.empty();
-      return {};
+    return detail::for_each_parallel(2, state_->client.small_at_once(), [this](std::size_t i) {
+      return i == 0 ? look() : state_->check_conditions();
     });
   }
 
@@ -402,6 +433,30 @@ class bucket_store::staged final : public publication {
   void tell(phase_observer* observer) noexcept { observer_ = observer; }
 
  private:
+  result<void> look() {
+    const detail::bucket_client& client = state_->client;
+    ZARRPOINT_TRY(found, client.get(state_->at(detail::current_name)));
+    if (found) {
+      before_ = client.version_of(*found);
+      ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
+      replaced_ = std::move(named);
+      replaced_since_ = parse_http_date(found->header("Last-Modified"));
+      if (overwrite_) return {};
+      return error{errc::already_exists,
+                   "publish " + client.name_of(place_name()) + ": it is there already"};
+    }
+    // But for what the look at the server leaves there.
+    is_empty_ = true;
+    return client.list(state_->place, true, [&](detail::bucket_listing& page) -> result<void> {
+      const auto is_own = [&](const std::string& one) {
+        return one == state_->at(detail::own_folder);
+      };
+      is_empty_ = is_empty_ && page.objects.empty() &&
+                  std::all_of(page.prefixes.begin(), page.prefixes.end(), is_own);
+      return {};
+    });
+  }
+
   void choose(bool plain) const {
     if (!plain) tree_ = std::string(detail::own_folder) + compact_date(began_) + '-' + id_ + '/';
     objects_.emplace(state_->objects(tree_, {{std::string(detail::save_mark), id_}}), plain);
@@ -446,14 +501,10 @@ class bucket_store::staged final : public publication {
         return error{errc::replaced, "publish " + client.name_of(place_name()) +
                                          ": the place was erased while it was saved to"};
     }
-    ZARRPOINT_CHECK(objects_->put_documents());
-    if (tree_.empty()) {
-      // Which keys to remove, once this checkpoint is replaced.
-      std::string text = "zarrpoint 1\nsave " + id_ + '\n';
-      for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
-      const bytes_view body[] = {std::as_bytes(std::span(text))};
-      ZARRPOINT_CHECK(client.put(state_->at(detail::first_name), body));
-    }
+    const std::size_t puts = tree_.empty() ? 2 : 1;
+    ZARRPOINT_CHECK(detail::for_each_parallel(puts, client.small_at_once(), [&](std::size_t i) {
+      return i == 0 ? objects_->put_documents() : put_keys();
+    }));
     const std::string text =
         std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
     auto is_put = client.put_if(state_->at(detail::current_name), text,
@@ -477,6 +528,14 @@ class bucket_store::staged final : public publication {
     if (auto done = guarded([&] { return collect(); }); !done)
       late_.uncleaned.push_back(std::move(done).failure().message);
     return {};
+  }
+
+  /// Which keys to remove, once this checkpoint is replaced.
+  result<void> put_keys() const {
+    std::string text = "zarrpoint 1\nsave " + id_ + '\n';
+    for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
+    const bytes_view body[] = {std::as_bytes(std::span(text))};
+    return state_->client.put(state_->at(detail::first_name), body);
   }
 
   /// Removes what nobody reads any more: trees that the last commit but one replaced, and what was
@@ -686,10 +745,12 @@ ZARRPOINT_INLINE result<std::vector<list_entry>> bucket_store::list(const store_
   if (!is_ours || !at.is_place) return out;
   // What a first save writes is not there before it is published.
   const state& of = *at.place;
-  ZARRPOINT_TRY(published, of.client.exists(of.at(detail::current_name)));
-  if (published) return out;
-  ZARRPOINT_TRY(claimed, of.client.exists(of.at(detail::first_name)));
-  if (claimed) out.clear();
+  const std::string_view names[] = {detail::current_name, detail::first_name};
+  bool is_there[2] = {};
+  ZARRPOINT_CHECK(detail::for_each_parallel(2, of.client.small_at_once(), [&](std::size_t i) {
+    return of.client.exists(of.at(names[i])).transform([&](bool is) { is_there[i] = is; });
+  }));
+  if (!is_there[0] && is_there[1]) out.clear();
   return out;
 }
 

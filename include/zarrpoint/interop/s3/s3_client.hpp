@@ -36,7 +36,7 @@ struct s3_options {
   /// Objects of more bytes are sent in parts of as many, or of more where 10,000 would not do. From
   /// 5 MiB to 5 GiB, whatever is said here.
   std::size_t part_bytes = std::size_t{16} << 20;
-  unsigned parallel = 8;  ///< parts under way at once of all objects, or requests of one removal
+  unsigned parallel = 16;  ///< parts under way at once of all objects, or requests of one removal
   /// How long what was replaced stays for those who read it, and what a save left that was killed.
   std::int64_t keep_seconds = 86400;
   retry_options retry{};
