@@ -18,7 +18,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -60,7 +59,6 @@ class curl_driver {
     if (is_ready) multi_ = curl_multi_init();
     if (multi_ == nullptr) return;
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(how_.transfers));
-    idle_.reserve(how_.transfers);
   }
   curl_driver(const curl_driver&) = delete;
   curl_driver& operator=(const curl_driver&) = delete;
@@ -79,12 +77,11 @@ class curl_driver {
     }
     curl_multi_wakeup(multi_);
     if (thread_.joinable()) thread_.join();
-    for (CURL* const one : idle_) curl_easy_cleanup(one);
     curl_multi_cleanup(multi_);
   }
 
   result<http_response> send(const http_request& request) {
-    transfer job(request, *this);
+    transfer job(request);
     if (multi_ == nullptr || !job.prepare(how_))
       return error{errc::resource_limit, "no memory for a transfer"};
     // A child of fork has none of the threads, and its parent's connections are not its own.
@@ -101,16 +98,16 @@ class curl_driver {
 
  private:
   struct transfer {
-    transfer(const http_request& of, curl_driver& by)
-        : request(&of), receiver(of), driver(&by), easy(by.take_handle()) {}
+    explicit transfer(const http_request& of) : request(&of), receiver(of) {}
     transfer(const transfer&) = delete;
     transfer& operator=(const transfer&) = delete;
     ~transfer() {
-      driver->give_back(easy);
+      if (easy != nullptr) curl_easy_cleanup(easy);
       curl_slist_free_all(headers);
     }
 
     bool prepare(const curl_options& how) {
+      easy = curl_easy_init();
       if (easy == nullptr) return false;
       const auto set = [this](CURLoption option, auto value) {
         faults += curl_easy_setopt(easy, option, value) != CURLE_OK ? 1U : 0U;
@@ -266,8 +263,7 @@ class curl_driver {
 
     const http_request* request;
     http_receiver receiver;
-    curl_driver* driver;
-    CURL* easy;
+    CURL* easy = nullptr;
     curl_slist* headers = nullptr;
     unsigned faults = 0;
     std::size_t part = 0, part_at = 0;  ///< of the body that is sent
@@ -276,28 +272,6 @@ class curl_driver {
     std::condition_variable done{};
     bool is_done = false;
   };
-
-  /// One that was used before has its memory still, of which each page would be cleared anew.
-  CURL* take_handle() {
-    if (::getpid() == process_) {
-      const std::lock_guard lock(mutex_);
-      if (!idle_.empty()) {
-        CURL* const out = idle_.back();
-        idle_.pop_back();
-        return out;
-      }
-    }
-    return curl_easy_init();
-  }
-  void give_back(CURL* one) noexcept {
-    if (one == nullptr) return;
-    if (::getpid() == process_) {
-      curl_easy_reset(one);
-      const std::lock_guard lock(mutex_);
-      if (idle_.size() < idle_.capacity()) return idle_.push_back(one);
-    }
-    curl_easy_cleanup(one);
-  }
 
   /// Whether there is a thread, which the first request starts.
   bool is_driven() {
@@ -364,7 +338,6 @@ class curl_driver {
   CURLM* multi_ = nullptr;
   std::mutex mutex_{};
   std::deque<transfer*> waiting_{};
-  std::vector<CURL*> idle_{};  ///< handles, as many as it has room for
   bool closed_ = false;
   std::thread thread_{};
 };
