@@ -271,10 +271,27 @@ TEST_CASE("what kernels do not know, or the device has no room for, the host enc
   CHECK(with([](one_case& one) { one.blosc = blosc_spec("zstd", 1, "noshuffle"); }) == 0);
   CHECK(with([](one_case& one) { one.blosc = blosc_spec("zstd", 1, "bitshuffle"); }) == 0);
   CHECK(with([](one_case& one) { one.blosc = blosc_spec("lz4"); }) == 0);
+  CHECK(with([](one_case& one) { one.blosc = blosc_spec("zstd", 1, "shuffle", 8); }) == 0);
+  CHECK(with([](one_case& one) { one.blosc = blosc_spec("zstd", 1, "shuffle", 1); }) == 0);
   CHECK(with([](one_case& one) { one.blosc = blosc_spec("zstd", 0); }) == 0);
   CHECK(with([](one_case& one) { one.blosc = zstd_spec(); }) == 0);
   CHECK(with([](one_case& one) { one.inner = {16, 1024}; }) == 0);          // of 32 KiB
   CHECK(with([](one_case& one) { one.type = dtype_kind::float32; }) == 0);  // with a cast
+}
+
+TEST_CASE("words that begin as the fill value does are not taken for it") {
+  one_case of;
+  of.type = dtype_kind::float32;
+  of.blosc = blosc_spec("zstd", 1, "shuffle", 8);  // two elements
+  tensor values = tensor::make({of.type, of.shape}).value();
+  auto* const first = reinterpret_cast<float*>(values.mutable_view().data);
+  for (std::size_t i = 0; i < values.size(); ++i) first[i] = i % 2 == 0 ? 0.0F : 1.5F;
+  fake_device device(1);
+  const on_device there({&device}, values.view());
+  const auto source = source_of(there.view());
+  const written all(of, *source);
+  REQUIRE(all.done);
+  CHECK(all.read() == dense_bytes_of(values.view()));
 }
 
 TEST_CASE("elements that change under way are encoded by the host, as they are then") {

@@ -419,7 +419,10 @@ class delta_writer {
     use_one_directory(planned.metadata);
     const auto form = make_counted<const planned_form>(std::move(planned.metadata));
     pin_times pinned;
-    const write_options options{.elide_fill = options_.elide_fill, .cast = true, .how = &how_};
+    const write_options options{.elide_fill = options_.elide_fill,
+                                .cast = true,
+                                .how = &how_,
+                                .device_encode = options_.device_encode};
     ZARRPOINT_TRY(record, write_leaf(to, planned_leaf{leaf.value, nullptr, form}, options, pinned));
     ZARRPOINT_TRY(texts, form->texts());
     record.metadata = texts->document;

@@ -114,7 +114,8 @@ ZARRPOINT_INLINE bool makes_frames(const codec_spec& of) {
 
 /// Whether these codecs are `bytes`, `blosc` and perhaps `crc32c`.
 ZARRPOINT_INLINE bool are_frames(const std::vector<codec_spec>& codecs) {
-  const bool has_trailer = codecs.size() == 3 && codecs[2].name == "crc32c";
+  const bool has_trailer =
+      codecs.size() == 3 && codecs[2].name == "crc32c" && codecs[2].must_understand;
   return (codecs.size() == 2 || has_trailer) && codecs[0].name == "bytes" &&
          makes_frames(codecs[1]);
 }
@@ -352,7 +353,8 @@ ZARRPOINT_INLINE std::optional<frame_form> frame_form::of(const std::vector<code
     return std::nullopt;
   const result<blosc_codec> told = make_codec<blosc_codec>(codecs[1].configuration);
   const auto codec = told ? told->resolve(chunk) : told;
-  if (!codec) return std::nullopt;
+  // Words that are no elements are not told from the fill value by their bytes.
+  if (!codec || codec->options().type_size != type.size()) return std::nullopt;
   const auto plan = blosc_encode_plan::of(codec->options(), bytes);
   if (!plan) return std::nullopt;
   return frame_form{*plan, codecs.size() == 3};

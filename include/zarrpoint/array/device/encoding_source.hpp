@@ -109,6 +109,7 @@ class encoding_source final : public device_source<Space> {
     }
 
     result<void> ask_for_elements() {
+      gathered_ = {};
       this->go_on();
       ZARRPOINT_TRY(view, from_.copy_part(subview(from_.elements(), of_.part), this->bytes()));
       return this->begun(view);
@@ -154,14 +155,14 @@ class encoding_source final : public device_source<Space> {
 
     /// A slot gets the counts of each chunk in turn.
     result<void> ask_for_counts() {
-      ZARRPOINT_CHECK(find_elements());
       const std::size_t each = form_.plan.counts_bytes();
-      const std::size_t all = each * chunks_.size();
+      const std::size_t all = each * of_.chunks.size();
       std::vector<device_symbols> table;
       form_.plan.count(0, 0, table);
-      const std::size_t table_bytes = table.size() * chunks_.size() * sizeof table[0];
+      const std::size_t table_bytes = table.size() * of_.chunks.size() * sizeof table[0];
       if (std::max(all, table_bytes) > this->bytes().size())
         return error{errc::resource_limit, "the counts take more than a slot"};
+      ZARRPOINT_CHECK(find_elements());
       ZARRPOINT_TRY(room, device_buffer<Space>::allocate(this->space_, all + table_bytes));
       table.clear();
       for (std::size_t i = 0; i < chunks_.size(); ++i)
@@ -196,6 +197,7 @@ class encoding_source final : public device_source<Space> {
             form_.plan.plan(this->bytes().subspan(i * each, each), chunks_[i], at, work);
         if (!made) return 0;
         const bool is_fill = !of_.fill.empty() && made->repeated &&
+                             of_.fill.size() <= made->repeated->size() &&
                              std::equal(of_.fill.begin(), of_.fill.end(), made->repeated->begin());
         frames_.push_back({at, made->size, is_fill});
         at = aligned(at + made->size + trailer());

@@ -650,7 +650,7 @@ ZARRPOINT_INLINE result<encoded_chunk> write_operation::encode(const plan_item& 
   ZARRPOINT_TRY(from, stage_it());
   if (from.stored) {
     encoded_chunk out = encoder_.encoded(item, *from.stored);
-    out.kept = std::move(from.kept);
+    if (!out.absent) out.kept = std::move(from.kept);
     return out;
   }
   ZARRPOINT_TRY(chunk, encode_it(from.view));
