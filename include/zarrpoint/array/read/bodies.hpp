@@ -154,11 +154,10 @@ ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
   if (run* const found = find(offset, into.size())) {
     const std::lock_guard lock(found->mutex);
     if (found->to != nullptr && into.data() == found->to + (offset - found->offset)) {
-      if (!found->is_there)
-        ZARRPOINT_CHECK(base_->read(
-            found->offset, mutable_bytes(found->to, static_cast<std::size_t>(found->size))));
-      found->is_there = true;
-      return {};
+      if (!found->done)
+        found->done = base_->read(found->offset,
+                                  mutable_bytes(found->to, static_cast<std::size_t>(found->size)));
+      return *found->done;
     }
     // One alone goes straight to its place, and so does what is asked for a second time.
     if (found->memory.empty() && found->wanted > 1) {
@@ -328,9 +327,11 @@ ZARRPOINT_INLINE void read_operation::hand_on_text() noexcept {
 ZARRPOINT_INLINE std::size_t read_operation::begin_again(std::size_t refused) {
   objects_.clear();
   pool_->drop_idle();
-  if (!chunk_spec_.type.is_variable()) return refused;
-  own_.text.clear();  // which item made how much of it is not known
-  return 0;
+  if (chunk_spec_.type.is_variable()) {
+    own_.text.clear();  // which item made how much of it is not known
+    refused = 0;
+  }
+  return begun_at_ = refused;
 }
 
 ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
@@ -392,6 +393,7 @@ ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_obj
   std::vector<byte_range> ranges;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < item.object_items; ++i) {
+    if (item.object_first + i < begun_at_) continue;  // it is there, and was compared
     const plan_item one = plan_.at(item.object_first + i);
     const shard_entry entry = shard.entry(of_.layout.slot(one.inner));
     if (entry.absent()) continue;

@@ -85,9 +85,9 @@ class coalescing_blob final : public blob {
     std::mutex mutex;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    std::size_t wanted = 0;   // ranges that were not asked for yet
-    std::byte* to = nullptr;  // where all of it is read to; else to `memory`
-    bool is_there = false;    // it was read to `to`
+    std::size_t wanted = 0;            // ranges that were not asked for yet
+    std::byte* to = nullptr;           // where all of it is read to; else to `memory`
+    std::optional<result<void>> done;  // the read to `to`
     buffer memory;
   };
 
