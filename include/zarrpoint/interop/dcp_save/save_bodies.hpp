@@ -284,6 +284,8 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   std::stable_sort(units.begin(), units.end(),
                    [](const unit& one, const unit& other) { return one.bytes > other.bytes; });
   byte_limiter in_flight(how_.limit.bytes_in_flight);
+  std::vector<unsigned char> is_written(
+      what_.items.size());  // units that have no memory begin anew
   v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
   ZARRPOINT_CHECK(each.run(
       [&](std::size_t u) -> result<void> {
@@ -303,10 +305,13 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
           elements = *std::move(made);
           elements.view = with_axes(elements.view, source.added_axes);
         }
-        for (std::size_t i = units[u].begin; i < units[u].end; ++i)
+        for (std::size_t i = units[u].begin; i < units[u].end; ++i) {
+          if (is_written[i] != 0) continue;
           ZARRPOINT_CHECK(
               write_item(what_.items[i], elements.view, *writers[what_.items[i].file - first])
                   .at("save " + called));
+          is_written[i] = 1;
+        }
         return {};
       },
       [](std::size_t refused) { return std::optional(refused); }));
