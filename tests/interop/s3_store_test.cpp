@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -91,6 +93,103 @@ TEST_CASE("s3: a large object goes in parts, several at once, with one checksum"
     store.put(key("put"), data).value();
     CHECK(of->objects["x/put"].bytes == zp::as_text(data));
   }
+}
+
+TEST_CASE("s3: parts hold what is copied, kept and left out, written in any order") {
+  const auto data = random_bytes((std::size_t{11} << 20) + 77);
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const fake_s3 of;
+    auto how = fake_s3_options(of);
+    how.part_bytes = std::size_t{5} << 20;
+    const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+    auto writer = store.create(key("big")).value();
+    if (seed % 2 == 0) writer->reserve(data.size()).value();
+    struct range {
+      std::size_t at, size, gap;
+    };
+    std::vector<range> ranges;
+    std::string wanted(data.size(), '\0');
+    for (std::size_t at = 0; at < data.size();) {
+      std::size_t size = 1 + random() % (std::size_t{1} << (4 + random() % 18));
+      const std::size_t gap = random() % 2 == 0 ? 0 : 1 + random() % 9000;
+      if (at + gap + size + 9000 > data.size()) size = data.size() - at - gap;
+      ranges.push_back({at + gap, size, gap});
+      std::memcpy(wanted.data() + at + gap, data.data() + at + gap, size);
+      at += gap + size;
+    }
+    if (seed % 3 == 0) std::reverse(ranges.begin(), ranges.end());
+    if (seed % 3 == 1) std::shuffle(ranges.begin(), ranges.end(), random);
+    for (const auto& [at, size, gap] : ranges) {
+      const auto bytes = zp::bytes_view(data).subspan(at, size);
+      switch (random() % 3) {
+        case 0: writer->write_kept(at, gap, bytes).value(); break;
+        case 1: writer->write_once(at, gap, bytes).value(); break;
+        default: writer->write(at, bytes).value();  // its part is sent in the end
+      }
+    }
+    writer->finish().value();
+    CHECK(of->objects["x/big"].bytes == wanted);
+  }
+}
+
+TEST_CASE("s3: many writes from behind take no more memory than a part") {
+  const fake_s3 of;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, fake_s3_options(of)).value();
+  const auto data = random_bytes(std::size_t{1} << 20);
+  auto writer = store.create(key("big")).value();
+  writer->reserve(data.size()).value();
+  for (std::size_t at = data.size(); at >= 1024; at -= 1024)
+    writer->write_once(at - 1024, 0, zp::bytes_view(data).subspan(at - 1024, 1024)).value();
+  writer->finish().value();
+  CHECK(of->objects["x/big"].bytes == zp::as_text(data));
+}
+
+TEST_CASE("s3: what is written once and comes again is an error, and no object") {
+  const fake_s3 of;
+  auto how = fake_s3_options(of);
+  how.part_bytes = std::size_t{5} << 20;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, how).value();
+  const auto data = random_bytes(std::size_t{5} << 20);
+  auto writer = store.create(key("big")).value();
+  writer->write_once(0, 0, data).value();
+  CHECK(writer->write_once(0, 0, data).failure().code == zp::errc::invalid_argument);
+  CHECK_FALSE(writer->finish());
+  CHECK(of.keys().empty());
+}
+
+TEST_CASE("s3: documents that wait are seen, and none is lost where a put of them fails") {
+  const fake_s3 of;
+  const auto store = zp::s3_store::open("s3://bucket/x", of, fake_s3_options(of)).value();
+  auto tree = store.stage(zp::store_key::root(), {.overwrite = true}).value();
+  const zp::any_store to = tree->store();
+  const std::string large(std::size_t{700} << 10, 'l');
+  const auto bytes = std::as_bytes(std::span(large));
+  const auto text_of = [&](const char* name) {
+    const auto found = zp::get(to, key(name), std::size_t{1} << 20).value();
+    return found ? std::string(zp::as_text(*found)) : std::string();
+  };
+  to.put(key("a/zarr.json"), bytes).value();
+  CHECK(text_of("a/zarr.json") == large);
+  CHECK(count_of(of, "PUT x/a/") == 0);
+  of->instead = [&](const std::string& what) {
+    return what == "PUT x/b/zarr.json" ? zp::http_response{.status = 403} : zp::http_response{};
+  };
+  CHECK_FALSE(to.put(key("b/zarr.json"), bytes));  // two are many
+  CHECK(count_of(of, "PUT x/a/") == 1);
+  CHECK(text_of("b/zarr.json") == large);
+  of->instead = {};
+  to.put(key("c/zarr.json"), bytes).value();
+  to.put(key("c/zarr.json"), std::as_bytes(std::span(std::string_view("new")))).value();
+  CHECK(text_of("c/zarr.json") == "new");
+  CHECK(to.erase(key("a/zarr.json")).value());
+  CHECK(text_of("a/zarr.json").empty());
+  to.put(key("zarr.json"), std::as_bytes(std::span(std::string_view("root")))).value();
+  tree->commit().value();
+  CHECK(of->objects["x/c/zarr.json"].bytes == "new");
+  CHECK(of->objects["x/b/zarr.json"].bytes == large);
+  CHECK_FALSE(of->objects.contains("x/a/zarr.json"));
 }
 
 TEST_CASE("s3: all writers of a store send no more parts at once than parallel says") {

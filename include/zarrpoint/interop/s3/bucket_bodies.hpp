@@ -15,9 +15,11 @@
 #include <zarrpoint/store/file/posix.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <list>
 #include <map>
+#include <set>
 #include <thread>
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
@@ -380,11 +382,13 @@ class part_bytes {
   /// Makes room for a range. What is new, beside the range itself, is zero; so is the range where
   /// nothing is to come (`likely` is 0).
   std::byte* cover(std::size_t at, std::size_t size, std::size_t likely) {
-    const std::size_t begin = size_ == 0 ? at : std::min(at, begin_);
+    // What comes before it comes, as a rule, from behind: room for all of it at once.
+    const std::size_t begin = size_ == 0 ? at : at < begin_ ? 0 : begin_;
     const std::size_t end = std::max(begin_ + size_, at + size);
     const std::size_t wanted = (size_ == 0 ? at + size : end) - begin;
     if (wanted > room_ || begin < begin_) {
-      const std::size_t room = std::max({wanted, likely - std::min(likely, begin), 2 * room_});
+      const std::size_t more = wanted > room_ ? 2 * room_ : 0;
+      const std::size_t room = std::max({wanted, likely - std::min(likely, begin), more});
       auto memory = std::make_unique_for_overwrite<std::byte[]>(room);
       if (size_ != 0) {
         std::memset(memory.get(), 0, begin_ - begin);
@@ -489,11 +493,15 @@ class part_writer final : public blob_writer {
       began_ = true;  // from here on the size of parts stays
     }
     auto done = guarded([&]() -> result<void> {
+      static constexpr std::array<std::byte, 4096> zeros{};
       if (often != how_often::any && gap > 0 && gap <= offset) {
         const std::uint64_t from = offset - gap;
         for (std::uint64_t at = from; at < offset;) {
           const std::uint64_t next = std::min(offset, (at / part_bytes_ + 1) * part_bytes_);
-          ZARRPOINT_CHECK(put(at, {}, static_cast<std::size_t>(next - at), how_often::once));
+          const auto size = static_cast<std::size_t>(next - at);
+          const bool is_kept = often == how_often::once_and_kept && size <= zeros.size();
+          ZARRPOINT_CHECK(is_kept ? put(at, bytes_view(zeros).first(size), size, often)
+                                  : put(at, {}, size, how_often::once));
           at = next;
         }
       }
@@ -523,6 +531,9 @@ class part_writer final : public blob_writer {
     part full;
     {
       const std::lock_guard lock(mutex_);
+      if (gone_.contains(index))
+        return error{errc::invalid_argument,
+                     "write " + name() + ": what is written once was written again"};
       part& into = parts_[index];
       if (often == how_often::once_and_kept) {
         into.bytes.keep(at, bytes);
@@ -537,6 +548,7 @@ class part_writer final : public blob_writer {
       if (into.whole < part_bytes_) return {};
       full = std::move(into);
       parts_.erase(index);
+      gone_.insert(index);
     }
     return send_later(index, std::move(full.bytes));
   }
@@ -669,8 +681,9 @@ class part_writer final : public blob_writer {
   std::uint64_t reserved_ = 0;  ///< what the object may have in the end
   std::uint64_t end_ = 0;
   bool began_ = false;          ///< something was written
-  mutable std::mutex mutex_{};  ///< of `parts_`, `sent_`, `end_` and `began_`
+  mutable std::mutex mutex_{};  ///< of what follows, `end_` and `began_`
   std::map<std::uint64_t, part> parts_{};
+  std::set<std::uint64_t> gone_{};  ///< parts that were sent, or are on their way
   std::map<std::uint64_t, sent_part> sent_{};
   std::mutex begin_mutex_{};
   std::unique_ptr<part_upload> upload_{};

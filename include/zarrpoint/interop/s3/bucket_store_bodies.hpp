@@ -146,11 +146,12 @@ class bucket_tree {
   result<std::unique_ptr<blob>> open(const store_key& key) const {
     {
       const std::lock_guard lock(state_->mutex);
-      for (const documents* const some : {&state_->documents, &state_->waiting}) {
-        for (const auto& [name, bytes] : *some) {
-          if (name == key) return make_owned<blob, memory_blob>(bytes, describe(key));
-        }
+      for (const auto& [name, bytes] : state_->documents) {
+        if (name == key) return make_owned<blob, memory_blob>(bytes, describe(key));
       }
+      const auto at = state_->waiting.find(key.str());
+      if (at != state_->waiting.end())
+        return make_owned<blob, memory_blob>(at->second, describe(key));
     }
     return state_->to.open(key);
   }
@@ -164,16 +165,24 @@ class bucket_tree {
     drop_document(key);
     const bool is_of_root = key.str().find('/') == std::string_view::npos;
     if (bytes.size() > (is_of_root ? most_bytes : most_waiting)) return state_->to.put(key, bytes);
-    documents many;
+    std::vector<std::byte> kept(bytes.begin(), bytes.end());
     {
       const std::lock_guard lock(state_->mutex);
-      documents& into = is_of_root ? state_->documents : state_->waiting;
-      into.emplace_back(key, std::vector<std::byte>(bytes.begin(), bytes.end()));
-      if (is_of_root) return {};
+      if (is_of_root) {
+        state_->documents.emplace_back(key, std::move(kept));
+        return {};
+      }
+      state_->waiting[std::string(key.str())] =
+          make_counted<const std::vector<std::byte>>(std::move(kept));
       state_->waiting_bytes += bytes.size();
-      if (state_->waiting_bytes > most_waiting) many = take_waiting();
+      if (state_->waiting_bytes <= most_waiting) return {};
     }
-    return put_all(many);
+    const std::lock_guard puts(state_->flushing);
+    {
+      const std::lock_guard lock(state_->mutex);
+      if (state_->waiting_bytes <= most_waiting) return {};  // another thread has put them
+    }
+    return flush();
   }
   bool share(const store_key& key, const blob& from) const {
     note(key);
@@ -181,14 +190,15 @@ class bucket_tree {
     return state_->to.share(key, from);
   }
   result<bool> erase(const store_key& key) const {
+    bool was_there = drop_document(key);
     {
       const std::lock_guard lock(state_->mutex);
       state_->keys.erase(std::string(key.str()));
-      const auto is_it = [&](const auto& one) { return one.first == key; };
-      if (std::erase_if(state_->documents, is_it) + std::erase_if(state_->waiting, is_it) != 0)
-        return true;
     }
-    return state_->to.erase(key);
+    if (was_there && key.str().find('/') == std::string_view::npos) return true;
+    // One that waited may have been put before, too.
+    ZARRPOINT_TRY(erased, state_->to.erase(key));
+    return was_there || erased;
   }
   result<std::vector<list_entry>> list(const store_key& prefix) const {
     const std::lock_guard lock(state_->mutex);
@@ -202,25 +212,23 @@ class bucket_tree {
     ZARRPOINT_TRY(listed, state_->to.list_sizes(prefix, to));
     const std::lock_guard lock(state_->mutex);
     const std::string above = prefix.is_root() ? "" : std::string(prefix.str()) + '/';
-    if (state_->is_plain)
-      std::erase_if(
-          to, [&](const listed_object& one) { return !state_->keys.contains(above + one.path); });
+    std::erase_if(to, [&](const listed_object& one) {
+      return (state_->is_plain && !state_->keys.contains(above + one.path)) ||
+             state_->waiting.contains(above + one.path);
+    });
     for (const auto& [key, bytes] : state_->documents)
       if (prefix.is_root()) to.push_back({std::string(key.str()), bytes.size()});
     for (const auto& [key, bytes] : state_->waiting)
-      if (key.str().starts_with(above))
-        to.push_back({std::string(key.str().substr(above.size())), bytes.size()});
+      if (key.starts_with(above)) to.push_back({key.substr(above.size()), bytes->size()});
     return listed;
   }
 
   /// Those of the root in the order in which they were put last: its own document is its last.
   result<void> put_documents() const {
-    documents many;
     {
-      const std::lock_guard lock(state_->mutex);
-      many = take_waiting();
+      const std::lock_guard puts(state_->flushing);
+      ZARRPOINT_CHECK(flush());
     }
-    ZARRPOINT_CHECK(put_all(many));
     const std::lock_guard lock(state_->mutex);
     for (const auto& [key, bytes] : state_->documents) ZARRPOINT_CHECK(state_->to.put(key, bytes));
     return {};
@@ -234,35 +242,52 @@ class bucket_tree {
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
   static constexpr std::size_t most_waiting = std::size_t{1} << 20;
 
-  using documents = std::vector<std::pair<store_key, std::vector<std::byte>>>;
+  using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
   struct state {
     state(bucket_objects at, bool plain) : to(std::move(at)), is_plain(plain) {}
     bucket_objects to;
     const bool is_plain;
+    std::mutex flushing{};  ///< held while those that wait are put; before `mutex`
     std::mutex mutex{};
-    bucket_tree::documents documents{}, waiting{};
-    std::size_t waiting_bytes = 0;
+    std::vector<std::pair<store_key, std::vector<std::byte>>> documents{};
+    std::map<std::string, shared_bytes, std::less<>> waiting{};  ///< until they have been put
+    std::size_t waiting_bytes = 0;  ///< of those that came since the last flush
     std::set<std::string, std::less<>> keys{};
   };
   void note(const store_key& key) const {
     const std::lock_guard lock(state_->mutex);
     state_->keys.emplace(key.str());
   }
-  /// What comes now takes its place, also when the documents are put.
-  void drop_document(const store_key& key) const {
+  /// What comes now takes its place, also when the documents are put. False: there was none.
+  bool drop_document(const store_key& key) const {
+    {
+      const std::lock_guard lock(state_->mutex);
+      const auto is_it = [&](const auto& one) { return one.first == key; };
+      if (std::erase_if(state_->documents, is_it) != 0) return true;
+      if (!state_->waiting.contains(key.str())) return false;
+    }
+    // It may be on its way: what comes now goes after it.
+    const std::lock_guard puts(state_->flushing);
     const std::lock_guard lock(state_->mutex);
-    const auto is_it = [&](const auto& one) { return one.first == key; };
-    std::erase_if(state_->documents, is_it);
-    std::erase_if(state_->waiting, is_it);
+    return state_->waiting.erase(std::string(key.str())) != 0;
   }
-  /// Under the lock.
-  documents take_waiting() const {
-    state_->waiting_bytes = 0;
-    return std::exchange(state_->waiting, {});
-  }
-  result<void> put_all(const documents& many) const {
-    return for_each_parallel(many.size(), state_->to.client().small_at_once(), [&](std::size_t i) {
-      return state_->to.put(many[i].first, many[i].second);
+  /// Puts those that wait. One that could not be put waits on, so that no publication is without
+  /// it. `flushing` is held.
+  result<void> flush() const {
+    std::vector<std::pair<std::string, shared_bytes>> many;
+    {
+      const std::lock_guard lock(state_->mutex);
+      many.assign(state_->waiting.begin(), state_->waiting.end());
+      state_->waiting_bytes = 0;
+    }
+    const unsigned at_once = state_->to.client().small_at_once();
+    return for_each_parallel(many.size(), at_once, [&](std::size_t i) -> result<void> {
+      const auto& [name, bytes] = many[i];
+      ZARRPOINT_TRY(key, store_key::parse(name));
+      ZARRPOINT_CHECK(state_->to.put(key, *bytes));
+      const std::lock_guard lock(state_->mutex);
+      state_->waiting.erase(name);
+      return {};
     });
   }
 
