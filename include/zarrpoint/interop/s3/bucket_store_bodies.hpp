@@ -528,7 +528,7 @@ class bucket_store::staged final : public publication {
     }
     const std::size_t puts = tree_.empty() ? 2 : 1;
     ZARRPOINT_CHECK(detail::for_each_parallel(puts, client.small_at_once(), [&](std::size_t i) {
-      return i == 0 ? objects_->put_documents() : put_keys();
+      return i + 1 == puts ? objects_->put_documents() : put_keys();
     }));
     const std::string text =
         std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
@@ -652,20 +652,25 @@ class bucket_store::staged final : public publication {
       static_cast<void>(erased);
       return {};
     }
-    const std::vector<std::string> keys = objects_->keys();
-    ZARRPOINT_CHECK(detail::for_each_parallel(
-        keys.size(), client.settings().parallel, [&](std::size_t i) -> result<void> {
-          // What others put there is not this save's. Some servers drop marks: those that ignore
-          // conditions, too, which have one writer.
-          ZARRPOINT_TRY(mark, client.mark_of(state_->at(keys[i]), detail::save_mark));
-          if (mark && mark != id_) {  // asked twice: what is left would stay
-            ZARRPOINT_TRY(again, client.mark_of(state_->at(keys[i]), detail::save_mark));
-            mark = std::move(again);
-          }
-          const bool is_dropped = mark && mark->empty() && client.settings().single_writer;
-          if (mark != id_ && !is_dropped) return {};
-          return client.erase(state_->at(keys[i]));
-        }));
+    // What makes it a checkpoint goes first.
+    std::vector<std::string> keys = objects_->keys();
+    const auto below = std::stable_partition(
+        keys.begin(), keys.end(), [](const std::string& key) { return key.find('/') == key.npos; });
+    const auto erase = [&](const std::string& key) -> result<void> {
+      // What others put there is not this save's. Some servers drop marks: those that ignore
+      // conditions, too, which have one writer.
+      ZARRPOINT_TRY(mark, client.mark_of(state_->at(key), detail::save_mark));
+      if (mark && mark != id_) {  // asked twice: what is left would stay
+        ZARRPOINT_TRY(again, client.mark_of(state_->at(key), detail::save_mark));
+        mark = std::move(again);
+      }
+      const bool is_dropped = mark && mark->empty() && client.settings().single_writer;
+      return mark == id_ || is_dropped ? client.erase(state_->at(key)) : result<void>();
+    };
+    for (auto one = keys.begin(); one != below; ++one) ZARRPOINT_CHECK(erase(*one));
+    keys.erase(keys.begin(), below);
+    ZARRPOINT_CHECK(detail::for_each_parallel(keys.size(), client.settings().parallel,
+                                              [&](std::size_t i) { return erase(keys[i]); }));
     ZARRPOINT_TRY(is_mine, has_claim());
     if (!is_mine) return {};
     return client.erase(state_->at(detail::first_name));
