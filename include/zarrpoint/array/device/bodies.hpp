@@ -353,7 +353,7 @@ ZARRPOINT_INLINE std::optional<frame_form> frame_form::of(const std::vector<code
     return std::nullopt;
   const result<blosc_codec> told = make_codec<blosc_codec>(codecs[1].configuration);
   const auto codec = told ? told->resolve(chunk) : told;
-  // Words that are no elements are not told from the fill value by their bytes.
+  // A word of another size than an element is not told from the fill value by its bytes.
   if (!codec || codec->options().type_size != type.size()) return std::nullopt;
   const auto plan = blosc_encode_plan::of(codec->options(), bytes);
   if (!plan) return std::nullopt;
