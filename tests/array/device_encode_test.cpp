@@ -238,7 +238,7 @@ TEST_CASE("a write that the device encodes reads as one by the host, of any type
     CHECK(all.made->read(box::whole(of.shape), {.expected = &all.digests}));
     CHECK(device.due_operations() == 0);
   }
-  CHECK(encoded > rounds / 2);
+  CHECK(encoded > rounds / 4);  // others have noise, or chunks that are too small
 }
 
 TEST_CASE("what kernels do not know, or the device has no room for, the host encodes") {
