@@ -284,11 +284,12 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
   std::stable_sort(units.begin(), units.end(),
                    [](const unit& one, const unit& other) { return one.bytes > other.bytes; });
   byte_limiter in_flight(how_.limit.bytes_in_flight);
-  std::vector<unsigned char> is_written(
-      what_.items.size());  // units that have no memory begin anew
+  // Those without memory begin anew, and with them some that are done: nothing is written twice.
+  std::vector<unsigned char> is_written(what_.items.size());
   v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
   ZARRPOINT_CHECK(each.run(
       [&](std::size_t u) -> result<void> {
+        if (is_written[units[u].end - 1] != 0) return {};
         const item_to_write& front = what_.items[units[u].begin];
         staged elements;
         byte_limiter::reservation room;

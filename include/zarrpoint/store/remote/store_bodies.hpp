@@ -78,11 +78,13 @@ class http_store::object final : public blob {
     result<http_response> answer = http_response(), last = http_response();
     // Names of chunks end with a digit, and those of documents do not.
     bool from_end = !at_.path.empty() && at_.path.back() >= '0' && at_.path.back() <= '9';
-    ZARRPOINT_CHECK(parallel_for(remote_executor(), is_zip ? 2 : 1, [&](std::size_t i) {
+    const auto ask_for = [&](std::size_t i) {
       (i == 0 ? answer : last) =
           i == 0 ? ask(first_.bytes, target_, from_end) : ask(last_.bytes, other, true);
       return result<void>();
-    }));
+    };
+    // Its threads start with the first zip file only: others may have none.
+    ZARRPOINT_CHECK(is_zip ? parallel_for(remote_executor(), 2, ask_for) : ask_for(0));
     if (from_end && answer && !may_be_last(*answer)) {
       from_end = false;
       answer = ask(first_.bytes, target_, false);
