@@ -129,8 +129,14 @@ ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> ba
     if (!runs_.empty()) {
       run& last = *runs_.back();
       const std::uint64_t end = last.offset + last.size;
-      if (one.offset <= end + max_gap && one.offset + one.size <= last.offset + most) {
+      const bool is_next = last.to != nullptr && one.offset == end && one.to == last.to + last.size;
+      const bool is_enough = last.to != nullptr && !is_next && last.size >= usual_run;
+      // What is read to its place takes no memory.
+      const std::uint64_t room = is_next ? std::max(most, base_->request_bytes()) : most;
+      if (one.offset <= end + max_gap && one.offset + one.size <= last.offset + room &&
+          !is_enough) {
         last.size = std::max(end, one.offset + one.size) - last.offset;
+        if (!is_next) last.to = nullptr;
         ++last.wanted;
         continue;
       }
@@ -138,6 +144,7 @@ ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> ba
     runs_.push_back(std::make_unique<run>());
     runs_.back()->offset = one.offset;
     runs_.back()->size = one.size;
+    runs_.back()->to = one.to;
     runs_.back()->wanted = 1;
   }
 }
@@ -146,6 +153,13 @@ ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
                                                     mutable_bytes into) const {
   if (run* const found = find(offset, into.size())) {
     const std::lock_guard lock(found->mutex);
+    if (found->to != nullptr && into.data() == found->to + (offset - found->offset)) {
+      if (found->is_there) return {};
+      const mutable_bytes all(found->to, static_cast<std::size_t>(found->size));
+      ZARRPOINT_CHECK(base_->read(found->offset, all));
+      found->is_there = true;
+      return {};
+    }
     // One alone goes straight to its place, and so does what is asked for a second time.
     if (found->memory.empty() && found->wanted > 1) {
       if (auto made = buffer::allocate(static_cast<std::size_t>(found->size), resource_)) {
@@ -314,9 +328,11 @@ ZARRPOINT_INLINE void read_operation::hand_on_text() noexcept {
 ZARRPOINT_INLINE std::size_t read_operation::begin_again(std::size_t refused) {
   objects_.clear();
   pool_->drop_idle();
-  if (!chunk_spec_.type.is_variable()) return refused;
-  own_.text.clear();  // which item made how much of it is not known
-  return 0;
+  if (chunk_spec_.type.is_variable()) {
+    own_.text.clear();  // which item made how much of it is not known
+    refused = 0;
+  }
+  return begun_at_ = refused;
 }
 
 ZARRPOINT_INLINE result<void> read_operation::read_item(std::size_t i) {
@@ -378,12 +394,16 @@ ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_obj
   std::vector<byte_range> ranges;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < item.object_items; ++i) {
-    const shard_entry entry = shard.entry(of_.layout.slot(plan_.at(item.object_first + i).inner));
+    if (item.object_first + i < begun_at_) continue;  // it is there, and was compared
+    const plan_item one = plan_.at(item.object_first + i);
+    const shard_entry entry = shard.entry(of_.layout.slot(one.inner));
     if (entry.absent()) continue;
     // Out of order, what was read for one may wait for long for the others that it was read for.
     if (!ranges.empty() && entry.offset < ranges.back().offset) return;
     bytes += entry.size;
-    ranges.push_back({entry.offset, entry.size});
+    const auto target = of_.layout.chain().direct_target(subview(into_, one.destination()));
+    const bool is_direct = target && target->size() == entry.size;
+    ranges.push_back({entry.offset, entry.size, is_direct ? target->data() : nullptr});
   }
   const std::size_t small = most > usual ? most / 2 : usual / 16;
   if (ranges.size() < 2 || bytes / ranges.size() > small) return;

@@ -149,6 +149,7 @@ class read_operation {
   chunk_grid grid_;
   box_plan plan_;
   object_table<const opened> objects_;
+  std::size_t begun_at_ = 0;              // the first item of this pass: see `begin_again`
   std::unique_ptr<const within> within_;  // null unless inner chunks are shards
   std::optional<context> alone_;          // of one worker: what is within is read by it alone
 };

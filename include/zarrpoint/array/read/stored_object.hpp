@@ -56,10 +56,12 @@ struct stored_object {
 struct byte_range {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::byte* to = nullptr;  ///< the memory that they will be read to, where it is known
 };
 
 /// An object of which many small ranges are read: neighbours are joined, read in one call, and kept
-/// until each of them was asked for once.
+/// until each of them was asked for once. Those that also lie side by side where they are read to
+/// are read to there, by the first that asks.
 class coalescing_blob final : public blob {
  public:
   /// Ranges with less than this between them are joined: reading it costs less than another call.
@@ -83,7 +85,9 @@ class coalescing_blob final : public blob {
     std::mutex mutex;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
-    std::size_t wanted = 0;  // ranges that were not asked for yet
+    std::size_t wanted = 0;   // ranges that were not asked for yet
+    std::byte* to = nullptr;  // where all of it is read to; else to `memory`
+    bool is_there = false;    // it was read to `to`
     buffer memory;
   };
 
