@@ -448,6 +448,28 @@ TEST_CASE_TEMPLATE("buckets: what makes it a checkpoint is erased before the res
   CHECK_FALSE(open_fake_place(of).erase_all(zp::store_key::root()).value());
 }
 
+TEST_CASE_TEMPLATE("buckets: what was seen of a place counts until something is changed there",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  of->objects["model.zarr/notes"] = {"of another", "\"e\"", of->now};
+  const zp::any_store place = [&] {
+    auto store = open_fake_place(of);
+    store.expect_save();
+    return zp::any_store(store);
+  }();
+  CHECK(place.open(key("zarr.json")).value() == nullptr);
+  CHECK(place.list(zp::store_key::root()).value().size() == 1);
+  const std::size_t asked = of->log.size();
+  CHECK(place.open(key(".zattrs")).value() == nullptr);
+  CHECK(place.list(zp::store_key::root()).value().size() == 1);
+  CHECK(of->log.size() == asked);  // that is known
+  CHECK(place.open(key("notes")).value() != nullptr);
+  place.put(key(".zattrs"), {}).value();
+  CHECK(place.open(key(".zattrs")).value() != nullptr);
+  CHECK(place.list(zp::store_key::root()).value().size() == 2);
+}
+
 TEST_CASE("s3: a save by a URL waits for several puts at once, whatever threads there are") {
   const fake_s3& of = url_access::server;
   std::mutex mutex;

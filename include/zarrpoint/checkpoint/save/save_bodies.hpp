@@ -81,12 +81,16 @@ inline constexpr std::pair<std::string_view, directory_kind> directory_marks[] =
 ZARRPOINT_INLINE result<std::optional<std::vector<directory_kind>>> look_into(
     const any_store& root) {
   std::optional<std::vector<directory_kind>> out;
+  std::optional<std::vector<list_entry>> entries;
   if (root.can_list()) {
-    ZARRPOINT_TRY(entries, root.list(store_key::root()));
-    if (entries.empty()) return out;
+    ZARRPOINT_TRY(listed, root.list(store_key::root()));
+    if (listed.empty()) return out;
     out.emplace();
+    entries = std::move(listed);
   }
   for (const auto& [name, kind] : directory_marks) {
+    const auto is_it = [&name = name](const list_entry& one) { return one.name == name; };
+    if (entries && std::none_of(entries->begin(), entries->end(), is_it)) continue;
     ZARRPOINT_TRY(key, store_key::parse(name));
     const auto file = root.open(key);  // an error for a directory
     if (!file || *file == nullptr) continue;
@@ -1012,12 +1016,14 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
                                            .objects = 2 * plan.leaves.size(),
                                            .observer = how.observer}));
       ZARRPOINT_TRY(report, write(staged->store()));
-      ZARRPOINT_TRY(is_there, check_still(target, rule));
       std::optional<owned_paths> owned;
-      // Others may have come to an empty place meanwhile.
-      if (options.overwrite) {
-        ZARRPOINT_TRY(old, paths_to_replace(root, how, is_there));
-        owned = {std::move(old), plan.taken_paths()};
+      if (!staged->is_conditional()) {
+        ZARRPOINT_TRY(is_there, check_still(target, rule));
+        // Others may have come to an empty place meanwhile.
+        if (options.overwrite) {
+          ZARRPOINT_TRY(old, paths_to_replace(root, how, is_there));
+          owned = {std::move(old), plan.taken_paths()};
+        }
       }
       ZARRPOINT_CHECK(publish(*staged, owned, report));
       return std::move(report);
@@ -1099,7 +1105,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<detail::save_format>> any_writable_forma
   if (calls_->save_by_many != nullptr) return calls_->save_by_many(format_.get(), what);
   return error{errc::unsupported,
                "save_options::format is one that a single process writes, and this is a save by "
-               "many; choose Orbax, PyTorch (DCP) or Megatron-Core"};
+               "many; choose Orbax, PyTorch (DCP), Megatron-Core or safetensors::group_format"};
 }
 
 ZARRPOINT_INLINE result<std::vector<std::string>> check_options(const save_request& what,

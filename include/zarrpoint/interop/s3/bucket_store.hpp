@@ -34,6 +34,11 @@ class bucket_store {
   /// root looks anew at what others have published beneath.
   bucket_store places() const;
 
+  /// Before anything is read: a save to the place comes, so the first look is at all of it, by
+  /// requests that go at once. What was seen counts until the save begins, or this handle changes
+  /// something.
+  void expect_save() const;
+
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   /// Gives an object that was opened to the next that opens its key: one request less.
   void hand_on(const store_key& key, std::unique_ptr<blob> opened) const;

@@ -32,6 +32,12 @@ namespace detail {
 inline constexpr std::string_view own_folder = ".zarrpoint/";
 inline constexpr std::string_view first_name = ".zarrpoint/first";
 
+/// Whether there is an object of that name.
+inline bool has_entry(const std::vector<list_entry>& among, std::string_view name) {
+  return std::any_of(among.begin(), among.end(),
+                     [&](const list_entry& one) { return !one.is_prefix && one.name == name; });
+}
+
 /// The objects beneath a prefix, which ends with a slash or is empty, as they are.
 class bucket_objects {
  public:
@@ -300,12 +306,21 @@ struct bucket_store::state {
   state(std::shared_ptr<const detail::bucket_client> to, std::string at, bool of_many = false)
       : owner(std::move(to)), client(*owner), place(std::move(at)), has_places(of_many) {}
 
+  /// What is at a place that is going to be saved to.
+  struct place_seen {
+    std::optional<http_response> current{};  ///< what names the tree that is published
+    std::vector<list_entry> entries{};       ///< beside what is ours
+    bool has_own = false;                    ///< something that is ours
+  };
+
   std::shared_ptr<const detail::bucket_client> owner;
   const detail::bucket_client& client;
   std::string place;  ///< the key of the place, and a slash; empty: the bucket itself
   std::mutex mutex{};
   std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
   detail::handed_on next{};           ///< see `hand_on`
+  bool is_to_write = false;           ///< a save comes: the first look is at all of the place
+  std::optional<place_seen> seen{};   ///< until the save begins, or something is changed
   /// The server was seen to keep them; of all places of one store.
   std::shared_ptr<std::atomic<bool>> has_conditions =
       detail::make_counted<std::atomic<bool>>(false);
@@ -336,13 +351,22 @@ struct bucket_store::state {
   result<std::unique_ptr<blob>> open(const store_key& key) {
     if (key.is_root() || key.str().starts_with(detail::own_folder)) return objects({}).open(key);
     std::unique_lock lock(mutex);
+    const auto is_seen = [&] {
+      return tree->empty() && seen && key.str().find('/') == std::string_view::npos;
+    };
+    if (tree && is_seen() && !detail::has_entry(seen->entries, key.str()))
+      return std::unique_ptr<blob>();
     result<std::unique_ptr<blob>> plain = std::unique_ptr<blob>();
     if (!tree) {
-      ZARRPOINT_CHECK(detail::for_each_parallel(2, 2, [&](std::size_t i) -> result<void> {
-        if (i == 0) return find_tree();
+      const std::size_t looks = is_to_write ? 3 : 2;
+      place_seen all;
+      ZARRPOINT_CHECK(detail::for_each_parallel(looks, 3, [&](std::size_t i) -> result<void> {
+        if (i == 0) return find_tree(is_to_write ? &all : nullptr);
+        if (i == 2) return list_place(all);
         plain = objects({}).open(key);
         return {};
       }));
+      if (is_to_write) seen = std::move(all);
       if (tree->empty()) return plain;
     }
     const detail::bucket_objects known = objects(*tree);
@@ -353,6 +377,7 @@ struct bucket_store::state {
   void forget() {
     const std::lock_guard lock(mutex);
     tree.reset();
+    seen.reset();
     next.give(store_key::root(), nullptr);
     for (const auto& [name, one] : beneath) one->forget();
   }
@@ -367,9 +392,36 @@ struct bucket_store::state {
     return made;
   }
 
+  /// What lies at the place, and whether something of that is ours.
+  result<void> list_place(place_seen& to) const {
+    ZARRPOINT_TRY(entries, objects({}).list(store_key::root()));
+    to.has_own = std::erase_if(entries, [](const list_entry& one) {
+                   return one.is_prefix && one.name + '/' == detail::own_folder;
+                 }) != 0;
+    to.entries = std::move(entries);
+    return {};
+  }
+
+  /// What was seen there is not so any more.
+  void change() {
+    const std::lock_guard lock(mutex);
+    seen.reset();
+  }
+  /// What lies at the root of a place where nothing is published or half saved, if that was seen.
+  std::optional<std::vector<list_entry>> seen_entries(const store_key& of) {
+    const std::lock_guard lock(mutex);
+    const bool is_known = of.is_root() && tree && tree->empty() && seen && !seen->has_own;
+    return is_known ? std::optional(seen->entries) : std::nullopt;
+  }
+  std::optional<place_seen> take_seen() {
+    const std::lock_guard lock(mutex);
+    return std::exchange(seen, std::nullopt);
+  }
+
   /// Asks for it, under the lock.
-  result<void> find_tree() {
+  result<void> find_tree(place_seen* all = nullptr) {
     ZARRPOINT_TRY(found, client.get(at(detail::current_name)));
+    if (all != nullptr) all->current = found;
     std::string named;
     if (found) {
       ZARRPOINT_TRY(said, detail::tree_of(found->text, client.name_of(at(detail::current_name))));
@@ -379,9 +431,10 @@ struct bucket_store::state {
     return {};
   }
 
-  /// Whether a put with a condition that is not met is refused: by a key of its own.
-  result<void> check_conditions() {
-    if (*has_conditions || client.settings().single_writer) return {};
+  /// Whether a put with a condition that is not met is refused: by a key of its own, which the
+  /// caller erases. It is empty where none was needed.
+  result<std::string> check_conditions() {
+    if (*has_conditions || client.settings().single_writer) return std::string();
     // As beneath a tree, so that what a killed process leaves is removed as one.
     const std::string key =
         at(std::string(detail::own_folder) + compact_date(client.requests().clock().seconds()) +
@@ -403,7 +456,7 @@ struct bucket_store::state {
       return is_refused.load();
     };
     const auto kept = look();
-    static_cast<void>(client.erase(key));
+    if (!kept || !*kept) static_cast<void>(client.erase(key));
     if (!kept) return kept.failure();
     if (!*kept)
       return error{errc::unsupported,
@@ -411,7 +464,7 @@ struct bucket_store::state {
                        ": the server ignores the conditions of a put, so that two saves at once "
                        "would mix; single_writer of the store's options saves there nevertheless"};
     *has_conditions = true;
-    return {};
+    return key;
   }
 };
 
@@ -421,19 +474,32 @@ class bucket_store::staged final : public publication {
   staged(std::shared_ptr<state> of, bool overwrite)
       : state_(std::move(of)), overwrite_(overwrite), id_(detail::random_id()) {}
   ~staged() override {
+    static_cast<void>(guarded([&] { return erase_probe(); }));
     if (!committed_) static_cast<void>(guarded([&] { return abandon(); }));
   }
 
   /// Looks at what is there, and at what the server can do meanwhile.
   result<void> begin() {
-    return detail::for_each_parallel(2, state_->client.small_at_once(), [this](std::size_t i) {
-      return i == 0 ? look() : state_->check_conditions();
-    });
+    return detail::for_each_parallel(2, state_->client.small_at_once(),
+                                     [this](std::size_t i) -> result<void> {
+                                       if (i == 0) return look();
+                                       ZARRPOINT_TRY(probe, state_->check_conditions());
+                                       probe_ = std::move(probe);
+                                       return {};
+                                     });
   }
 
   any_store store() const override {
     // The plain keys are for the first save that finds the place empty.
-    if (!objects_) choose(is_empty_ && claim().value_or(false));
+    if (objects_) return *objects_;
+    bool is_mine = false;
+    static_cast<void>(detail::for_each_parallel(2, state_->client.small_at_once(),
+                                                [&](std::size_t i) -> result<void> {
+                                                  if (i == 0)
+                                                    is_mine = is_empty_ && claim().value_or(false);
+                                                  return i == 0 ? result<void>() : erase_probe();
+                                                }));
+    choose(is_mine);
     return *objects_;
   }
 
@@ -443,6 +509,9 @@ class bucket_store::staged final : public publication {
     if (!objects_) choose(false);
     return tree_.empty() ? tree_ : tree_.substr(0, tree_.size() - 1);
   }
+
+  /// In a tree of its own it touches nobody's objects.
+  bool is_conditional() const noexcept override { return !tree_.empty(); }
 
   result<void> commit() override {
     if (committed_)
@@ -460,8 +529,14 @@ class bucket_store::staged final : public publication {
  private:
   result<void> look() {
     const detail::bucket_client& client = state_->client;
-    ZARRPOINT_TRY(found, client.get(state_->at(detail::current_name)));
-    if (found) {
+    auto seen = state_->take_seen();
+    if (!seen) {
+      seen.emplace();
+      ZARRPOINT_TRY(current, client.get(state_->at(detail::current_name)));
+      seen->current = std::move(current);
+      if (!seen->current) ZARRPOINT_CHECK(state_->list_place(*seen));
+    }
+    if (const auto& found = seen->current) {
       before_ = client.version_of(*found);
       ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
       replaced_ = std::move(named);
@@ -470,16 +545,13 @@ class bucket_store::staged final : public publication {
       return error{errc::already_exists,
                    "publish " + client.name_of(place_name()) + ": it is there already"};
     }
-    // But for what the look at the server leaves there.
-    is_empty_ = true;
-    return client.list(state_->place, true, [&](detail::bucket_listing& page) -> result<void> {
-      const auto is_own = [&](const std::string& one) {
-        return one == state_->at(detail::own_folder);
-      };
-      is_empty_ = is_empty_ && page.objects.empty() &&
-                  std::all_of(page.prefixes.begin(), page.prefixes.end(), is_own);
-      return {};
-    });
+    is_empty_ = seen->entries.empty();  // but for what the look at the server leaves there
+    return {};
+  }
+
+  result<void> erase_probe() const {
+    const std::string key = std::exchange(probe_, std::string());
+    return key.empty() ? result<void>() : state_->client.erase(key);
   }
 
   void choose(bool plain) const {
@@ -520,6 +592,7 @@ class bucket_store::staged final : public publication {
                        ": the save took so long that another one may have "
                        "removed what it wrote; raise keep_seconds of the store's options"};
     if (!objects_) static_cast<void>(store());
+    const unsigned at_once = client.small_at_once();
     if (tree_.empty()) {
       ZARRPOINT_TRY(is_mine, has_claim());
       if (!is_mine)
@@ -527,13 +600,22 @@ class bucket_store::staged final : public publication {
                                          ": the place was erased while it was saved to"};
     }
     const std::size_t puts = tree_.empty() ? 2 : 1;
-    ZARRPOINT_CHECK(detail::for_each_parallel(puts, client.small_at_once(), [&](std::size_t i) {
+    ZARRPOINT_CHECK(detail::for_each_parallel(puts, at_once, [&](std::size_t i) {
       return i + 1 == puts ? objects_->put_documents() : put_keys();
     }));
     const std::string text =
         std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
-    auto is_put = client.put_if(state_->at(detail::current_name), text,
-                                {.version = before_, .is_any = client.settings().single_writer});
+    result<bool> is_put = false;
+    result<unused_objects> unused = unused_objects{};
+    ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
+      if (i == 1) {
+        unused = guarded([&] { return find_unused(); });
+        return {};
+      }
+      is_put = client.put_if(state_->at(detail::current_name), text,
+                             {.version = before_, .is_any = client.settings().single_writer});
+      return {};
+    }));
     if (!is_put) {
       // Nobody knows whether readers are sent there: it stays.
       committed_ = is_put.failure().code == errc::outcome_unknown;
@@ -550,7 +632,11 @@ class bucket_store::staged final : public publication {
       state_->tree = tree_;
       state_->next.give(store_key::root(), nullptr);
     }
-    if (auto done = guarded([&] { return collect(); }); !done)
+    const auto collect_it = [&]() -> result<void> {
+      ZARRPOINT_CHECK(unused);
+      return collect(*unused);
+    };
+    if (auto done = guarded(collect_it); !done)
       late_.uncleaned.push_back(std::move(done).failure().message);
     return {};
   }
@@ -563,35 +649,44 @@ class bucket_store::staged final : public publication {
     return state_->client.put(state_->at(detail::first_name), body);
   }
 
-  /// Removes what nobody reads any more: trees that the last commit but one replaced, and what was
-  /// left by saves that were killed; each when it is old enough.
-  result<void> collect() {
+  struct unused_objects {
+    std::vector<std::string> trees{};  ///< prefixes in the bucket
+    bool has_first = false;            ///< plain keys may be left of the first save
+  };
+
+  /// What nobody reads any more once this is published: trees that the last commit but one
+  /// replaced, and what was left by saves that were killed; each when it is old enough.
+  result<unused_objects> find_unused() const {
     const detail::bucket_client& client = state_->client;
     const std::int64_t keep = client.settings().keep_seconds;
+    unused_objects out;
     // Where the server does not say for how long, nothing is removed.
     const bool is_long_replaced =
         before_.empty() || (replaced_since_ && now() - *replaced_since_ > keep);
-    if (!is_long_replaced) return {};
-    std::vector<std::string> old;
-    bool has_first = false;
+    if (!is_long_replaced) return out;
     ZARRPOINT_CHECK(client.list(state_->at(detail::own_folder), true,
                                 [&](detail::bucket_listing& page) -> result<void> {
                                   for (const std::string& one : page.prefixes) {
                                     if (!one.starts_with(state_->place)) continue;
                                     const std::string name = one.substr(state_->place.size());
                                     if (name != tree_ && name != replaced_ && is_old(name))
-                                      old.push_back(one);
+                                      out.trees.push_back(one);
                                   }
                                   for (const auto& one : page.objects)
-                                    has_first |= one.key == state_->at(detail::first_name);
+                                    out.has_first |= one.key == state_->at(detail::first_name);
                                   return {};
                                 }));
-    for (const std::string& one : old) {
+    return out;
+  }
+
+  result<void> collect(const unused_objects& unused) {
+    const detail::bucket_client& client = state_->client;
+    for (const std::string& one : unused.trees) {
       ZARRPOINT_TRY(erased, client.erase_all(one));
       static_cast<void>(erased);
     }
     const bool plain_is_used = tree_.empty() || (!before_.empty() && replaced_.empty());
-    if (has_first && !plain_is_used) ZARRPOINT_CHECK(collect_plain());
+    if (unused.has_first && !plain_is_used) ZARRPOINT_CHECK(collect_plain());
     return {};
   }
 
@@ -683,8 +778,9 @@ class bucket_store::staged final : public publication {
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
-  bool is_empty_ = false;       ///< nothing lies at the place
-  mutable std::string tree_{};  ///< beneath the place; empty: the plain keys
+  bool is_empty_ = false;        ///< nothing lies at the place
+  mutable std::string probe_{};  ///< what the look at the server has left
+  mutable std::string tree_{};   ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::bucket_tree> objects_{};
   late_entries late_{};
   phase_observer* observer_ = nullptr;
@@ -716,6 +812,8 @@ ZARRPOINT_INLINE bucket_store::place_key bucket_store::place_of(const store_key&
   return {state_->place_beneath(name), rest.value_or(store_key::root())};
 }
 
+ZARRPOINT_INLINE void bucket_store::expect_save() const { state_->is_to_write = true; }
+
 ZARRPOINT_INLINE bucket_store bucket_store::places() const {
   return bucket_store(detail::make_counted<state>(state_->owner, state_->place, true));
 }
@@ -742,24 +840,28 @@ ZARRPOINT_INLINE std::string bucket_store::describe(const store_key& key) const 
 ZARRPOINT_INLINE result<std::unique_ptr<blob_writer>> bucket_store::create(
     const store_key& key) const {
   const place_key at = place_of(key);
+  at.place->change();
   ZARRPOINT_TRY(objects, at.objects());
   return objects.create(at.key);
 }
 
 ZARRPOINT_INLINE result<void> bucket_store::put(const store_key& key, bytes_view bytes) const {
   const place_key at = place_of(key);
+  at.place->change();
   ZARRPOINT_TRY(objects, at.objects());
   return objects.put(at.key, bytes);
 }
 
 ZARRPOINT_INLINE bool bucket_store::share(const store_key& key, const blob& from) const {
   const place_key at = place_of(key);
+  at.place->change();
   const auto objects = at.objects();
   return objects && objects->share(at.key, from);
 }
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase(const store_key& key) const {
   const place_key at = place_of(key);
+  at.place->change();
   ZARRPOINT_TRY(objects, at.objects());
   return objects.erase(at.key);
 }
@@ -767,19 +869,30 @@ ZARRPOINT_INLINE result<bool> bucket_store::erase(const store_key& key) const {
 ZARRPOINT_INLINE result<std::vector<list_entry>> bucket_store::list(const store_key& prefix) const {
   const place_key at = place_of(prefix);
   if (!at.is_place) state_->forget();
+  if (auto seen = at.is_place ? at.place->seen_entries(at.key) : std::nullopt)
+    return *std::move(seen);
   ZARRPOINT_TRY(objects, at.objects());
-  ZARRPOINT_TRY(out, objects.list(at.key));
+  // What a first save writes is not there before it is published.
+  const state& of = *at.place;
+  bool is_there[2] = {};
+  const auto ask = [&](std::size_t i) {
+    const std::string_view names[] = {detail::current_name, detail::first_name};
+    return of.client.exists(of.at(names[i])).transform([&](bool is) { is_there[i] = is; });
+  };
+  result<std::vector<list_entry>> listed = std::vector<list_entry>{};
+  const bool is_all = at.is_place && at.key.is_root() && of.is_to_write;
+  ZARRPOINT_CHECK(detail::for_each_parallel(is_all ? 3 : 1, of.client.small_at_once(),
+                                            [&](std::size_t i) -> result<void> {
+                                              if (i != 0) return ask(i - 1);
+                                              listed = objects.list(at.key);
+                                              return {};
+                                            }));
+  ZARRPOINT_TRY(out, std::move(listed));
   const bool is_ours = std::erase_if(out, [&](const list_entry& one) {
                          return at.key.is_root() && one.name == ".zarrpoint";
                        }) != 0;
   if (!is_ours || !at.is_place) return out;
-  // What a first save writes is not there before it is published.
-  const state& of = *at.place;
-  const std::string_view names[] = {detail::current_name, detail::first_name};
-  bool is_there[2] = {};
-  ZARRPOINT_CHECK(detail::for_each_parallel(2, of.client.small_at_once(), [&](std::size_t i) {
-    return of.client.exists(of.at(names[i])).transform([&](bool is) { is_there[i] = is; });
-  }));
+  if (!is_all) ZARRPOINT_CHECK(detail::for_each_parallel(2, of.client.small_at_once(), ask));
   if (!is_there[0] && is_there[1]) out.clear();
   return out;
 }
@@ -793,6 +906,7 @@ ZARRPOINT_INLINE result<bool> bucket_store::list_sizes(const store_key& prefix,
 
 ZARRPOINT_INLINE result<bool> bucket_store::erase_all(const store_key& prefix) const {
   const place_key at = place_of(prefix);
+  at.place->change();
   if (!at.key.is_root()) {
     ZARRPOINT_TRY(objects, at.objects());
     ZARRPOINT_TRY(erased, state_->client.erase_all(objects.key_of(at.key) + '/'));
@@ -861,6 +975,7 @@ ZARRPOINT_INLINE result<stored_place> open_bucket_place(
                                         ": a zip file is not written to a bucket; give a name "
                                         "without .zip to save a tree of objects"};
   if (use.places) return stored_place{store.places(), root};
+  if (use.write) store.expect_save();
   if (use.write || (formats.empty() && !is_zip)) return stored_place{store, root};
   std::string rest;  // a key within a zip file
   if (const std::size_t end = address.find(".zip/"); end != address.npos) {

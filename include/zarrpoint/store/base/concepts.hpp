@@ -78,6 +78,10 @@ class publication {
     return std::vector<std::string>();
   }
 
+  /// Whether `commit` alone decides, and touches nothing of others: what came to the place since the
+  /// tree was begun need not be looked at.
+  virtual bool is_conditional() const noexcept { return false; }
+
   /// Publishes. Call it once, when every writer has finished. On failure what was there before is
   /// untouched; `outcome_unknown` means that only the last sync failed: open the key to find out.
   virtual result<void> commit() = 0;
