@@ -140,7 +140,7 @@ tsan() { need_packages "${clang[@]}" && preset tsan "exec array checkpoint distr
 # bodies, so that none of them lives on what another one includes.
 noexcept() {
   local syntax=(g++ -std=c++20 -fno-exceptions -fno-rtti -Wall -Wextra -Werror -fsyntax-only -Iinclude)
-  printf '%s\n' distributed dcp dcp_save gguf group_manager megatron ocdbt orbax safetensors torch |
+  printf '%s\n' distributed dcp dcp_save gguf group_manager group_safetensors megatron ocdbt orbax safetensors torch |
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -include 'zarrpoint/{}.hpp' -x c++ /dev/null &&
     printf 'examples/docs/%s.cpp\n' arrays data_types distributed extend handlers hierarchy recipes stores tutorial |
     xargs -P "$jobs" -I '{}' "${syntax[@]}" -DZARRPOINT_COMPILED -Iexamples/handlers -Iexamples/codecs -Iexamples/stores -Iexamples/formats -Itests/support '{}' &&
@@ -161,8 +161,8 @@ posix() {
 libcxx() {
   local door
   need_packages clang-16 libc++-16-dev libc++abi-16-dev || return 1
-  for door in cache dcp dcp_save delta distributed formats gguf group_manager gzip load_report manager megatron numpy ocdbt \
-    orbax remote s3 safetensors torch zarrpoint; do
+  for door in cache dcp dcp_save delta distributed formats gguf group_manager group_safetensors gzip load_report manager megatron \
+    numpy ocdbt orbax remote s3 safetensors torch zarrpoint; do
     echo "#include <zarrpoint/$door.hpp>"
   done | clang++-16 -std=c++20 -stdlib=libc++ -Wall -Wextra -Werror -fsyntax-only -Iinclude -x c++ - &&
     row libcxx "core zarr"

@@ -15,6 +15,8 @@
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
 #include <zarrpoint/interop/orbax/orbax_format.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
+#include <zarrpoint/interop/safetensors/group_format.hpp>
+#include <zarrpoint/interop/safetensors/safetensors_store.hpp>
 #include <zarrpoint/s3.hpp>
 
 #include <functional>
@@ -50,7 +52,7 @@ struct part {
   }
   std::vector<sharded_tensor> shards() {
     std::vector<sharded_tensor> out;
-    for (int i = 0; i < tensors; ++i)
+    for (int i = 0; i < tensors + more; ++i)
       out.push_back(shard(i == 0 ? name : name + std::to_string(i), values, at).value());
     return out;
   }
@@ -78,6 +80,7 @@ struct part {
   std::vector<float> pieces{};
   sharding at;
   int tensors = 1;
+  int more = 0;  // where a tensor is whole in one process, so that each has one
   std::shared_ptr<plan_cache> plans{};
 };
 
@@ -102,8 +105,11 @@ struct state_saves final : saves {
       : queue({.ranks = ranks, .how = by_bucket(), .known = megatron::strategies::table()}),
         options(std::move(how)) {
     options.storage.sync = false;
+    if (options.storage.format.get_if<safetensors::group_format>() != nullptr)
+      more = ranks.size() - 1;
   }
   result<void> schedule(const std::string& path, part& mine) override {
+    mine.more = more;
     return queue.schedule(path, options.storage.format ? mine.boxes() : mine.tree(), options);
   }
   result<std::size_t> finalize() override {
@@ -111,6 +117,7 @@ struct state_saves final : saves {
   }
   async_saves queue;
   group_save_options options;
+  int more = 0;
 };
 
 using loader = std::function<result<std::vector<float>>(const std::string& path)>;
@@ -123,6 +130,8 @@ inline layout of_state(std::string name, const group_save_options& options, load
             group_save_options own = options;
             own.storage.sync = false;
             own.storage.plans = mine.plans;
+            if (own.storage.format.get_if<safetensors::group_format>() != nullptr)
+              mine.more = ranks.size() - 1;
             const state tree = options.storage.format ? mine.boxes() : mine.tree();
             return save(where, tree,
                         {.ranks = ranks, .how = how, .known = megatron::strategies::table()}, own)
@@ -149,11 +158,11 @@ inline layout of_strategy(std::string name, const strategy_choice& sharded) {
       });
 }
 
-template <class Format>
+template <class Format, class Reads = Format>
 layout of_format(std::string name, Format format) {
   return of_state(std::move(name), {.storage = {.format = std::move(format)}},
                   [](const std::string& path) -> result<std::vector<float>> {
-                    ZARRPOINT_TRY(from, open(path, {.stores = formats<Format, bucket_scheme>()}));
+                    ZARRPOINT_TRY(from, open(path, {.stores = formats<Reads, bucket_scheme>()}));
                     return from.template load<std::vector<float>>("w");
                   });
 }
@@ -165,7 +174,8 @@ inline const std::vector<layout>& layouts() {
       of_strategy("torch_dist", {"torch_dist", 1}),
       of_format("orbax", orbax::format{}),
       of_format("orbax in directories", orbax::format{.ocdbt = false}),
-      of_format("dcp", dcp::format{})};
+      of_format("dcp", dcp::format{}),
+      of_format<safetensors::group_format, safetensors::format>("safetensors", {})};
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include <compare>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace zarrpoint { inline namespace v0 {
@@ -473,6 +474,42 @@ ZARRPOINT_INLINE void split_pieces(save_plan& plan) {
     tensor.cells = static_cast<std::uint32_t>(cells.size()) - first;
   }
   plan.cells = std::move(cells);
+}
+
+ZARRPOINT_INLINE result<void> join_cells(save_plan& plan) {
+  std::vector<planned_cell> joined;
+  std::vector<cell_source> sources;
+  std::map<int, std::uint64_t> given;
+  for (planned_tensor& tensor : plan.tensors) {
+    const auto cells = plan.cells_of(tensor);
+    if (tensor.is_flat && cells.size() > 1)
+      return error{
+          errc::unsupported,
+          "\"" + tensor.key +
+              "\" lies in flat pieces of several shards, of which no whole tensor is made; "
+              "choose a format that stores shards"};
+    const auto first = static_cast<std::uint32_t>(sources.size());
+    std::set<std::pair<int, std::uint32_t>> taken;  // a shard of an irregular grid is several cells
+    for (const planned_cell& cell : cells) {
+      for (const cell_source& one : plan.sources_of(cell))
+        if (tensor.is_flat || taken.emplace(one.rank, one.shard).second) sources.push_back(one);
+    }
+    tensor.first_cell = static_cast<std::uint32_t>(joined.size());
+    tensor.cells = cells.empty() ? 0 : 1;
+    if (cells.empty()) continue;
+    tensor.grid = {tensor.grid.shape, tensor.grid.shape, {}};
+    ZARRPOINT_TRY(bytes, byte_count(tensor.grid.shape, memory_size(tensor.type)));
+    int writer = sources[first].rank;
+    for (std::size_t i = first; i < sources.size(); ++i) {
+      const int rank = sources[i].rank;
+      if (std::pair(given[rank], rank) < std::pair(given[writer], writer)) writer = rank;
+    }
+    given[writer] += bytes;
+    joined.push_back({0, writer, first, static_cast<std::uint32_t>(sources.size()) - first});
+  }
+  plan.cells = std::move(joined);
+  plan.sources = std::move(sources);
+  return {};
 }
 
 ZARRPOINT_INLINE result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks) {

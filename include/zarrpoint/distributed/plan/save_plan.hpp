@@ -44,7 +44,8 @@ struct cell_source {
 }  // namespace detail
 
 /// A cell and who writes it: the process of its only source, or for flat pieces that of the first,
-/// to which the others send theirs. One that `split_pieces` made is a piece, its only source.
+/// to which the others send theirs. Of a cell that `join_cells` made the sources are boxes. One
+/// that `split_pieces` made is a piece, its only source.
 struct planned_cell {
   index_t index = 0;
   std::int32_t writer = 0;
@@ -89,8 +90,13 @@ struct save_plan {
 /// writes: for formats that store pieces.
 void split_pieces(save_plan& plan);
 
+/// Makes one cell of each tensor, for formats that store tensors whole. Of the processes that have
+/// some of it, the one writes it that was given the fewest bytes, and the others send theirs.
+/// Errors: `unsupported` for a tensor of several shards in flat pieces.
+result<void> join_cells(save_plan& plan);
+
 /// The part of each of `ranks` processes. It has the tensors, the cells that it writes with all
-/// their sources, and the cells for which it sends flat pieces with those pieces only. Errors:
+/// their sources, and the cells for which it sends something with that only. Errors:
 /// `invalid_argument` for a process that is not below `ranks`.
 result<std::vector<save_plan>> split_plan(const save_plan& plan, int ranks);
 

@@ -17,8 +17,7 @@
 #include <span>
 #include <vector>
 
-// Stage: from the shards of this process, and the flat pieces that others send, to the cells that
-// it writes.
+// Stage: from the shards of this process, and what others send, to the cells that it writes.
 
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
@@ -34,7 +33,7 @@ class cell_assembler {
  public:
   cell_assembler(const process_part& part, std::span<const sharded_tensor> shards, int rank);
 
-  /// The flat pieces for other processes, by rank, in the order of the plan; counted before they
+  /// What other processes are sent, by rank, in the order of the plan; counted before they
   /// are made, where there is something to count in.
   result<std::vector<message>> pieces(int ranks, const context& how,
                                       message_budget* counted = nullptr) const;
@@ -68,6 +67,11 @@ class cell_assembler {
   result<tensor> join_pieces(const tensor_spec& cell, std::span<const cell_source> sources,
                              std::span<const message> pieces, std::vector<std::size_t>& taken,
                              const context& how) const;
+
+  /// A whole tensor out of its shards, of which some are here and some came from others.
+  result<tensor> join_boxes(const planned_tensor& of, std::span<const cell_source> sources,
+                            std::span<const message> pieces, std::vector<std::size_t>& taken,
+                            const context& how) const;
 
   const process_part& part_;
   std::span<const sharded_tensor> shards_;

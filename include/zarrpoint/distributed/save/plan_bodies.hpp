@@ -359,13 +359,19 @@ ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
         if (source.shard < sent.size() && sent[source.shard]) continue;
         ZARRPOINT_TRY(shard, shard_of(source));
         if (tensor.type.is_variable())
-          return error{errc::unsupported, "flat pieces of \"" + tensor.key +
+          return error{errc::unsupported, "parts of \"" + tensor.key +
                                               "\", whose elements have no fixed size, cannot be "
                                               "sent to another process"};
         if (cell.writer < 0 || cell.writer >= ranks)
           return error{errc::corrupt, "plan: there is no rank " + std::to_string(cell.writer)};
         sent[source.shard] = true;
         message& to = out[static_cast<std::size_t>(cell.writer)];
+        if (!tensor.is_flat) {  // which box it is
+          wire_writer at;
+          at.part(shard->metadata().global_box());
+          const message box = std::move(at).take();
+          to.insert(to.end(), box.begin(), box.end());
+        }
         const tensor_spec spec = shard->metadata().data_spec();
         ZARRPOINT_TRY(bytes, byte_count(spec));
         if (counted != nullptr) ZARRPOINT_CHECK(counted->count("what is sent", rank_, bytes));
@@ -407,6 +413,12 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
           whole = detail::make_counted<const zarrpoint::tensor>(std::move(made));
         }
         write.stage = part_of(whole, first->metadata(), write.part);
+      } else if (sources.size() > 1 || sources.front().rank != rank_) {
+        ZARRPOINT_TRY(made, join_boxes(tensor, sources, pieces, taken, how));
+        write.stage = [whole = detail::make_counted<const zarrpoint::tensor>(std::move(made))](
+                          memory_resource&) -> result<staged> {
+          return staged{whole->view(), {}};
+        };
       } else {
         ZARRPOINT_TRY(shard, shard_of(sources.front()));
         ZARRPOINT_CHECK(check_part(*shard, write.part));
@@ -506,6 +518,50 @@ ZARRPOINT_INLINE result<tensor> cell_assembler::join_pieces(const tensor_spec& c
     taken[from] += bytes;
   }
   return std::move(out);
+}
+
+ZARRPOINT_INLINE result<tensor> cell_assembler::join_boxes(const planned_tensor& of,
+                                                           std::span<const cell_source> sources,
+                                                           std::span<const message> pieces,
+                                                           std::vector<std::size_t>& taken,
+                                                           const context& how) const {
+  const dims& shape = of.grid.shape;
+  memory_resource& resource = how.scratch->resource();
+  ZARRPOINT_TRY(out, tensor::make({of.type, shape}, resource));
+  index_t left = static_cast<index_t>(out.size());
+  const auto take = [&](const box& at, const host_view& elements) -> result<void> {
+    const auto count = element_count(at.shape);
+    if (!count || *count > left || !selection(at).check(shape))
+      return error{errc::corrupt, "plan: " + to_string(at) + " of \"" + of.key +
+                                      "\" is not a part of its shape " + to_string(shape)};
+    left -= *count;
+    copy_elements(subview(out.mutable_view(), selection(at)), elements);
+    return {};
+  };
+  for (const cell_source& source : sources) {
+    if (source.rank == rank_) {
+      ZARRPOINT_TRY(shard, shard_of(source));
+      const box at = shard->metadata().global_box();
+      ZARRPOINT_TRY(mine, stage_part(*shard, at, resource));
+      ZARRPOINT_CHECK(take(at, mine.view));
+      continue;
+    }
+    const auto from = static_cast<std::size_t>(source.rank);
+    const bytes_view rest =
+        from < pieces.size() ? bytes_view(pieces[from]).subspan(taken[from]) : bytes_view();
+    wire_reader reader(rest);
+    const box at = reader.part();
+    const auto bytes = byte_count(at.shape, memory_size(of.type));
+    if (reader.failed() || !bytes || *bytes > reader.rest())
+      return error{errc::corrupt, "rank " + std::to_string(source.rank) + " sent too little of \"" +
+                                      of.key + "\""};
+    const bytes_view elements = rest.last(reader.rest()).first(static_cast<std::size_t>(*bytes));
+    ZARRPOINT_CHECK(take(at, dense_view(elements.data(), tensor_spec{of.type, at.shape})));
+    taken[from] = pieces[from].size() - reader.rest() + elements.size();
+  }
+  if (left == 0) return std::move(out);
+  return error{errc::corrupt, "plan: " + std::to_string(left) + " elements of \"" + of.key +
+                                  "\" come from nobody"};
 }
 
 }}}  // namespace zarrpoint::v0::detail

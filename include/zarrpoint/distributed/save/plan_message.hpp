@@ -24,7 +24,7 @@ struct process_part {
   std::vector<object_id> first_objects;
   zarrpoint::detail::save_plan plan;
   std::vector<std::string> warnings;
-  bool exchanges = false;  ///< whether any process sends flat pieces to another
+  bool exchanges = false;  ///< whether any process sends elements to another
 };
 
 /// The document of an array as text: made once, though many processes may be told of it.

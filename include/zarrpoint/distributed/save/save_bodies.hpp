@@ -230,7 +230,7 @@ ZARRPOINT_INLINE result<void> group_save_place::publish(
     const std::function<result<std::vector<std::string>>()>& paths, commit_outcome& commit,
     save_summary& report) {
   std::optional<owned_paths> owned;
-  if (tree_ && replaced_) {
+  if (tree_ && replaced_ && !tree_->is_conditional()) {
     ZARRPOINT_TRY(target, this->target());
     const replace_rule rule = this->rule();
     // Of our layout the paths tell it, and without reading the document once more.
@@ -312,6 +312,7 @@ ZARRPOINT_INLINE result<void> strategy_format::prepare() {
   prepared_ = std::move(prepared);
   ZARRPOINT_TRY(common_json, to_json(prepared_.common));
   common_ = std::move(common_json);
+  ZARRPOINT_CHECK(common_saver_.common_saver()->check(common_));
   compared_ = options_.compared_common ? options_.compared_common(common_) : common_;
   shared_ = dump_json(compared_, json_style::compact);
   return check_loadable(options_.compared_common ? dump_json(common_, json_style::compact).size()
@@ -368,6 +369,7 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   ZARRPOINT_TRY(states, read_descriptions(described));
   const group_planner planner{options_, group_.how.limit};
   ZARRPOINT_TRY(planned, planner.plan(states, compared_));
+  if (saver_.sharded_saver()->stores_whole_tensors()) ZARRPOINT_CHECK(join_cells(planned.plan));
   ZARRPOINT_CHECK(planner.check_attributes_of(planned, saver_));
   ZARRPOINT_CHECK(place_.open());
   const save_job job = this->job();

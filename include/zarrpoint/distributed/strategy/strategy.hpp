@@ -38,7 +38,9 @@ concept strategy = requires {
 }
 &&std::copy_constructible<S>;  // last, or constructors from a strategy would ask themselves
 
-/// Writes what all processes have in common; called on rank 0 alone.
+/// Writes what all processes have in common; called on rank 0 alone. A member `result<void>
+/// check(const json& common) const` refuses, on each process, what it cannot store, before anything
+/// is planned.
 template <class S>
 concept common_saver = strategy<S> && S::action ==
                        strategy_action::save_common&& requires(const S& s, const save_job& job,
@@ -57,6 +59,8 @@ concept common_saver = strategy<S> && S::action ==
 /// planned_object>) const` refuses, on rank 0, what it cannot store, before anything is staged.
 /// Where `static constexpr bool stores_flat_pieces` is true, each process writes its own flat
 /// pieces of cells (`cell_write::piece`); otherwise one has them all sent, and writes the cell.
+/// Where `static constexpr bool stores_whole_tensors` is true, a tensor is one cell: one process
+/// has all of its shards sent, within `limits::memory`, and writes it.
 /// Where `static constexpr bool stores_zarr` is false, no reader of Zarr opens what it stores, and
 /// no warning says what such readers lack.
 template <class S>
@@ -124,6 +128,7 @@ result<void> check_version_of(const S& self, int version) {
   }
 }
 struct common_saver_interface : strategy_interface {
+  virtual result<void> check(const json&) const = 0;
   virtual result<std::vector<leaf_record>> save_common(const save_job&, const json&) const = 0;
 };
 struct sharded_saver_interface : strategy_interface {
@@ -133,6 +138,7 @@ struct sharded_saver_interface : strategy_interface {
   virtual result<message> write(const save_job&, const shard_writes&) const = 0;
   virtual result<void> finish(const save_job&, const save_receipts&) const = 0;
   virtual bool stores_flat_pieces() const = 0;
+  virtual bool stores_whole_tensors() const = 0;
   virtual bool stores_zarr() const = 0;
   /// Whether it says what a checkpoint of it is: `is_checkpoint`. Else it is one of ours.
   virtual bool has_own_format() const = 0;
@@ -152,6 +158,13 @@ struct strategy_model;
 template <common_saver S>
 struct strategy_model<S> final : common_saver_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
+  result<void> check(const json& common) const final {
+    if constexpr (requires { self.check(common); }) {
+      return self.check(common);
+    } else {
+      return {};
+    }
+  }
   result<std::vector<leaf_record>> save_common(const save_job& job,
                                                const json& common) const final {
     return self.save_common(job, common);
@@ -181,6 +194,13 @@ struct strategy_model<S> final : sharded_saver_interface {
   bool stores_flat_pieces() const final {
     if constexpr (requires { S::stores_flat_pieces; }) {
       return S::stores_flat_pieces;
+    } else {
+      return false;
+    }
+  }
+  bool stores_whole_tensors() const final {
+    if constexpr (requires { S::stores_whole_tensors; }) {
+      return S::stores_whole_tensors;
     } else {
       return false;
     }

@@ -383,13 +383,6 @@ ZARRPOINT_INLINE result<file> open(std::string_view path) {
 
 namespace detail {
 
-/// A tensor that is written, whose elements are there from when its turn comes until the next.
-struct tensor_to_write {
-  std::string name;
-  tensor_spec spec;
-  std::function<result<staged>()> stage;
-};
-
 /// Elements behind one another, from `first` on.
 ZARRPOINT_INLINE result<void> write_tensor(blob_writer& to, std::uint64_t first,
                                            const host_view& view, buffer& scratch) {
@@ -415,7 +408,6 @@ ZARRPOINT_INLINE result<void> write_tensor(blob_writer& to, std::uint64_t first,
   });
 }
 
-/// One tensor after another: elements that are copied from a device are there of one at a time.
 ZARRPOINT_INLINE result<void> write_tensors(const any_store& store, const store_key& key,
                                             std::span<const tensor_to_write> tensors,
                                             const metadata_map& metadata) {
@@ -533,7 +525,6 @@ ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
                "two tensors have the name " + v0::detail::in_quotes(std::string(*twice))};
 }
 
-/// The files of a model, and its index, sorted; none where there is no index.
 ZARRPOINT_INLINE result<std::vector<std::string>> files_of(const any_store& root) {
   ZARRPOINT_TRY(index, index_in(root, store_key::root()));
   std::vector<std::string> out;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/location.hpp>
+#include <zarrpoint/checkpoint/save/replace.hpp>
 #include <zarrpoint/checkpoint/save/save.hpp>
+#include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 
@@ -29,6 +31,23 @@ namespace detail {
 
 /// The index of a model in several files.
 inline constexpr std::string_view files_index = "model.safetensors.index.json";
+
+/// A tensor that is written, whose elements are there from when its turn comes until the next.
+struct tensor_to_write {
+  std::string name;
+  tensor_spec spec;
+  std::function<result<staged>()> stage;
+};
+
+/// Writes a file. One tensor after another: elements that are copied from a device are there of one
+/// at a time. Errors: those of `dump_header`, of the stages and of the store.
+result<void> write_tensors(const any_store& store, const store_key& key,
+                           std::span<const tensor_to_write> tensors, const metadata_map& metadata);
+
+/// The files of a model, and its index, sorted; none where there is no index.
+result<std::vector<std::string>> files_of(const any_store& root);
+/// Whether that is a whole model in several files, or what else is there.
+result<v0::detail::own_look> look_for_model(const any_store& root);
 
 /// The index in the directory `at`; nothing where there is none.
 result<std::optional<v0::detail::weight_index>> index_in(const any_store& store,
