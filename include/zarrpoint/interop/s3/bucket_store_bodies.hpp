@@ -654,8 +654,8 @@ class bucket_store::staged final : public publication {
     bool has_first = false;            ///< plain keys may be left of the first save
   };
 
-  /// What nobody reads any more once this is published: trees that the last commit but one
-  /// replaced, and what was left by saves that were killed; each when it is old enough.
+  /// What nobody reads any more once this is published, and is old enough: trees that the last
+  /// commit but one replaced, and what was left by saves that were killed.
   result<unused_objects> find_unused() const {
     const detail::bucket_client& client = state_->client;
     const std::int64_t keep = client.settings().keep_seconds;
