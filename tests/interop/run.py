@@ -5,7 +5,7 @@
 
     run.py BUILD_FOLDER      with the Python that has the packages of requirements.txt
 
-Builds tests/interop/writer.cpp, reader.cpp, safetensors_copy.cpp and torch_copy.cpp. The writer's folder holds
+Builds tests/interop/writer.cpp, reader.cpp, safetensors_copy.cpp, safetensors_group.cpp and torch_copy.cpp. The writer's folder holds
 index.json, a list of arrays {path, dtype, shape, zarr_format, expected}, and beside it what each
 array must contain: row-major, little-endian bytes, or a JSON list of strings. py/read_ours.py checks
 it with every peer; py/write_theirs.py makes a folder of the same form, which the reader checks.
@@ -71,7 +71,7 @@ def main(arguments):
     try:
         with ThreadPoolExecutor(2) as workers:
             modules = workers.submit(build_modules, folder)
-            names = ("writer", "reader", "safetensors_copy", "torch_copy", "ocdbt_dump", "ocdbt_write")
+            names = ("writer", "reader", "safetensors_copy", "safetensors_group", "torch_copy", "ocdbt_dump", "ocdbt_write")
             list(workers.map(lambda name: build(name, folder), names))
             build("zfp_exchange", folder, libraries=["-lzfp"])
             modules.result()
@@ -80,7 +80,7 @@ def main(arguments):
         run(sys.executable, HERE / "py" / "write_theirs.py", folder / "theirs")
         run(folder / "reader", folder / "theirs")
         check = HERE / "py" / "safetensors_check.py"
-        run(sys.executable, check, folder / "safetensors_copy", NETWORK)
+        run(sys.executable, check, folder / "safetensors_copy", folder / "safetensors_group", NETWORK)
         check = HERE / "py" / "ocdbt_check.py"
         run(sys.executable, check, folder / "ocdbt_dump", folder / "ocdbt_write", folder / "ocdbt")
         run("/usr/bin/python3", HERE / "py" / "torch_check.py", folder / "torch_copy")

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares zarrpoint with the reference implementation of safetensors.
 
-usage: safetensors_check.py SAFETENSORS_COPY [FILE...]
+usage: safetensors_check.py SAFETENSORS_COPY SAFETENSORS_GROUP [FILE...]
 
 Files that the reference wrote are copied by zarrpoint and read by the reference: the tensors and
 the metadata must be the same, bit for bit. Malformed files that the reference refuses must be
-refused, without a crash. FILE... are copied and compared too.
+refused, without a crash. FILE... are copied and compared too. What is copied is also saved by one to four processes
+as a model in several files, each of which the reference reads.
 """
 
 import json
@@ -62,6 +63,23 @@ def contents(path):
     return tensors, header.get("__metadata__") or {}
 
 
+def model_contents(folder):
+    """What the reference reads of a model in several files, by its index."""
+    index = json.loads((folder / "model.safetensors.index.json").read_text(encoding="utf-8"))
+    tensors, metadata, files = {}, {}, set(index["weight_map"].values())
+    if files != {path.name for path in folder.glob("*.safetensors")}:
+        sys.exit(f"{folder}: the index has other files than there are")
+    for file in files:
+        held, about = contents(folder / file)
+        if any(index["weight_map"][name] != file for name in held):
+            sys.exit(f"{folder / file}: the index says that a tensor lies elsewhere")
+        tensors |= held
+        metadata |= about
+    if index["metadata"]["total_size"] != sum(len(data) for _, _, data in tensors.values()):
+        sys.exit(f"{folder}: another total_size")
+    return tensors, metadata
+
+
 def random_file(path, seed):
     rng = np.random.default_rng(seed)
     tensors, held = {}, []
@@ -114,8 +132,8 @@ def malformed():
 
 
 def main():
-    tool, files = sys.argv[1], sys.argv[2:]
-    compared = refused = 0
+    tool, group, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+    compared = divided = refused = 0
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         ours = folder / "ours.safetensors"
@@ -135,6 +153,13 @@ def main():
             if (8 + length) % 64 != 0:
                 sys.exit(f"{path}: the data of the copy is not aligned")
             compared += 1
+            if not contents(path)[0]:
+                continue  # no model
+            model = folder / "model"
+            subprocess.run([group, path, model, str(1 + compared % 4)], check=True, timeout=120)
+            if model_contents(model) != contents(path):
+                sys.exit(f"{path}: processes saved other tensors or metadata")
+            divided += 1
 
         def must_refuse(name, data):
             path = folder / "malformed.safetensors"
@@ -163,7 +188,7 @@ def main():
             for _ in range(rng.randint(1, 3)):
                 data[rng.randrange(length)] = rng.randrange(256)
             refused += must_refuse(f"damage {i}", bytes(data))
-    print(f"safetensors {safetensors.__version__}: {compared} files equal, {refused} refused")
+    print(f"safetensors {safetensors.__version__}: {compared} files equal, {divided} models equal, {refused} refused")
 
 
 if __name__ == "__main__":
