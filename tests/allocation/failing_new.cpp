@@ -56,6 +56,8 @@ void test::fail_allocation(long n, bool lasting) noexcept {
   armed = true;
 }
 
+long test::allocations_left() noexcept { return left; }
+
 void test::fail_slowly(std::size_t bytes, long n) noexcept {
   failed = false;
   slow_left = n;

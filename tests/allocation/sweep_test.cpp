@@ -8,7 +8,9 @@
 #include <zarrpoint/array/shard/shard_index_cache.hpp>
 #include <zarrpoint/array/write/source_reader.hpp>
 #include <zarrpoint/core/checksum/crc32.hpp>
+#include <zarrpoint/manager.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
+#include <zarrpoint/store/memory_store.hpp>
 #include <zarrpoint/store/zip/zip_member_writer.hpp>
 #include <zarrpoint/verify.hpp>
 #include <zarrpoint/zarrpoint.hpp>
@@ -211,6 +213,53 @@ TEST_CASE("allocation: saves") {
       sweep([&] { return dropped(save(file, leaves, options, alone())); }, lasting);
     check_model(file.name(), 1.5F);
   }
+}
+
+TEST_CASE("allocation: a manager without memory to remove old steps does so after the next save") {
+  // By the allocations of a save: at which the removal begins, and how many there are.
+  constexpr long never = 1'000'000;
+  long begin = 0;
+  manager_options options{.keep = keep_policy([&](const keep_question& of) {
+                            if (begin == 0) begin = never - test::allocations_left();
+                            return keep_policy::newest(1)(of);
+                          })};
+  options.how = alone();
+  const memory_store store;
+  const std::vector<float> w(10, 1.5F);
+  std::int64_t step = 0;
+  auto manager = checkpoint_manager::open(location(store), options).value();
+  const auto save_next = [&] {
+    return guarded([&] { return dropped(manager.save(++step, {{"w", w}})); });
+  };
+  REQUIRE(save_next());
+  begin = 0;
+  test::fail_allocation(never, false);
+  REQUIRE(save_next());
+  const long end = never - test::allocations_left();
+  CHECK_FALSE(test::allocations_work());
+  for (const bool lasting : {false, true}) {
+    std::size_t lost = 0;
+    const long thin = zarrpoint_test::is_thinned ? 4 : 1;
+    for (long n = 1; n <= end; n += (n < begin - 60 ? 29 : lasting ? 5 : 1) * thin) {
+      INFO("allocation " << n << " of " << end << ", of which removals have those from " << begin);
+      test::fail_allocation(n, lasting);
+      const auto saved = save_next();
+      test::allocations_work();
+      if (!saved) CHECK(saved.failure().code == errc::resource_limit);
+      if (const auto told = manager.wait(); !told) {
+        ++lost;
+        CHECK(told.failure().code == errc::resource_limit);
+      }
+      REQUIRE(save_next());
+      REQUIRE(manager.wait());
+      CHECK(manager.steps() == std::vector<std::int64_t>{step});
+    }
+    CHECK(lost > 0);
+  }
+  static_cast<void>(manager.close());  // which tells the first error again
+  auto again = checkpoint_manager::open(location(store), options).value();
+  CHECK(again.prune());
+  CHECK(again.steps() == std::vector<std::int64_t>{step});
 }
 
 TEST_CASE("allocation: loads") {

@@ -111,6 +111,12 @@ ZARRPOINT_INLINE bool is_damage(errc code) noexcept {
          code == errc::invalid_argument || code == errc::replaced;
 }
 
+ZARRPOINT_INLINE void add_warnings(std::vector<std::string>& to,
+                                   const std::vector<std::string>& told) {
+  for (const std::string& one : told)
+    if (std::find(to.begin(), to.end(), one) == to.end()) to.push_back(one);
+}
+
 /// The sizes of all objects that the commit document names.
 template <class F>
 result<void> for_each_digest(const checkpoint& of, F&& f) {
@@ -600,8 +606,11 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::tell() {
 /// Takes the saves that are done off the list, and waits until there are less than `most`.
 ZARRPOINT_INLINE void checkpoint_manager::state::reap(std::size_t most) {
   while (!under_way.empty() && (under_way.size() >= most || under_way.front().done.ready())) {
-    static_cast<void>(under_way.front().done.get());  // its error is known to `fail`
+    running one = std::move(under_way.front());
     under_way.pop_front();
+    // Of a save that could be concluded `fail` knows all errors.
+    if (auto done = one.done.get(); !done)
+      fail(std::move(done).failure().at("step " + std::to_string(one.step)));
   }
 }
 
@@ -714,7 +723,7 @@ ZARRPOINT_INLINE save_options checkpoint_manager::state::options_of(const job& w
   return how;
 }
 
-ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_plain(
+ZARRPOINT_INLINE result<pending<void>> checkpoint_manager::state::start_plain(
     std::shared_ptr<job> work, step_item item) {
   if (options.storage.format) {
     item.name = options.item;
@@ -739,14 +748,15 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start_p
   }
   pending<save_report> saving =
       save_async(location(root, step_key), std::move(all.leaves), std::move(how), options.how);
-  return run_async(
-      options.how.executor, [this, work = std::move(work), saving = std::move(saving)]() mutable {
-        auto saved = saving.get();
-        if (!saved && work->base &&
-            (detail::is_damage(saved.failure().code) || saved.failure().code == errc::unsupported))
-          saved = guarded([&] { return save_whole(*work, saved.failure()); });
-        return conclude(*work, std::move(saved));
-      });
+  auto end = [this, work = std::move(work), saving = std::move(saving)]() mutable -> result<void> {
+    auto saved = saving.get();
+    if (!saved && work->base &&
+        (detail::is_damage(saved.failure().code) || saved.failure().code == errc::unsupported))
+      saved = guarded([&] { return save_whole(*work, saved.failure()); });
+    conclude(*work, std::move(saved));
+    return {};
+  };
+  return run_async(options.how.executor, std::move(end));
 }
 
 /// Adds an item to those of a step; a document in place of leaves is as good as saved.
@@ -787,7 +797,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::open_items(job& work, b
   return {};
 }
 
-ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
+ZARRPOINT_INLINE result<pending<void>> checkpoint_manager::state::start(
     std::shared_ptr<job> work, std::vector<step_item> items) {
   for (const step_item& one : items) ZARRPOINT_CHECK(name_item(*work, one.name, one.document));
   if (items.empty()) return error{errc::invalid_argument, "a step needs an item"};
@@ -816,8 +826,9 @@ ZARRPOINT_INLINE result<pending<save_report>> checkpoint_manager::state::start(
                              save_async(location(*work->store, item_key), std::move(leaves),
                                         std::move(how), options.how));
   }
-  return run_async(options.how.executor, [this, work = std::move(work)] {
-    return conclude(*work, guarded([&] { return finish_items(*work); }));
+  return run_async(options.how.executor, [this, work = std::move(work)]() -> result<void> {
+    conclude(*work, guarded([&] { return finish_items(*work); }));
+    return {};
   });
 }
 
@@ -877,8 +888,7 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::commit_items(job
 }
 
 /// What follows a save, in the background: the step is known, and older ones may go.
-ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
-    job& work, result<save_report> saved) {
+ZARRPOINT_INLINE void checkpoint_manager::state::conclude(job& work, result<save_report> saved) {
   auto done = guarded([&]() -> result<void> {
     work.parts.clear();  // waits for those that nobody asked, which read the copies
     work.tree.reset();
@@ -917,21 +927,13 @@ ZARRPOINT_INLINE result<save_report> checkpoint_manager::state::conclude(
       work.let_go();
       if (verified) last_saved = work.mark.step;
       report = *saved;
-      for (const std::string& one : saved->warnings)  // which are often those of each step
-        if (std::find(warnings.begin(), warnings.end(), one) == warnings.end())
-          warnings.push_back(one);
+      detail::add_warnings(warnings, saved->warnings);
     }
     ZARRPOINT_CHECK(std::move(verified));
     remove_old();
     return {};
   });
-  if (!done) {
-    error why = std::move(done).failure();
-    why.at("step " + std::to_string(work.mark.step));
-    fail(why);
-    return why;
-  }
-  return saved;
+  if (!done) fail(std::move(done).failure().at("step " + std::to_string(work.mark.step)));
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::verify_step(const std::string& name,
@@ -1003,13 +1005,19 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
                    "remove " + root.describe(step_key) + ": " + std::move(why)};
   }
   ZARRPOINT_TRY(seen, look(of.name));
-  if (!seen.record.is_managed)
-    return error{errc::invalid_argument,
-                 "remove " + root.describe(step_key) + ": no manager wrote it" +
-                     (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
-  // Files publish in one step and erase in one; elsewhere what makes it a step goes first.
-  auto erased = !leaves_notes() ? root.erase_all(step_key)
-                                : result<bool>(error{errc::unsupported, "key by key"});
+  result<bool> erased = false;
+  if (!seen.record.is_managed) {
+    ZARRPOINT_TRY(left, root.list(step_key));
+    if (!left.empty())
+      return error{errc::invalid_argument,
+                   "remove " + root.describe(step_key) + ": no manager wrote it" +
+                       (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
+    // It went before, by others or by a removal that could not end.
+  } else {
+    // Files publish in one step and erase in one; elsewhere what makes it a step goes first.
+    erased = !leaves_notes() ? root.erase_all(step_key)
+                             : result<bool>(error{errc::unsupported, "key by key"});
+  }
   if (!erased && erased.failure().code == errc::unsupported) {
     ZARRPOINT_TRY(begun, note("begun_" + of.name));
     ZARRPOINT_CHECK(root.put(begun, {}));
@@ -1083,21 +1091,28 @@ ZARRPOINT_INLINE void checkpoint_manager::state::remove_old() {
     const std::lock_guard hold(mutex);
     if (++removals_asked > 1) return;  // the one that is at work looks again
   }
-  auto task = run_async(options.how.executor, [this]() -> result<void> {
+  const auto work = [this]() -> result<void> {
     while (true) {
       std::size_t asked = 0;
       {
         const std::lock_guard hold(mutex);
         asked = removals_asked;
       }
-      if (auto pruned = guarded([&] { return prune(options.keep); }); !pruned)
-        fail(std::move(pruned).failure().at("remove old steps"));
+      // Whatever happens, the next save asks again: even without memory to note why this one
+      // failed.
+      static_cast<void>(guarded([&]() -> result<void> {
+        auto pruned = guarded([&] { return prune(options.keep); });
+        if (!pruned) fail(std::move(pruned).failure().at("remove old steps"));
+        return {};
+      }));
       const std::lock_guard hold(mutex);
       if (removals_asked != asked) continue;
       removals_asked = 0;
       return {};
     }
-  });
+  };
+  auto task = run_async(options.how.executor, work);
+  if (task.ready() && !task.get()) static_cast<void>(work());  // there was no memory for a task
   const std::lock_guard hold(mutex);
   std::swap(removing, task);  // the one before is done
 }
@@ -1238,14 +1253,15 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::save_items(std::int64_t step,
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::wait() {
-  state_->reap(1);
-  state_->wait_for_removals();
-  return state_->tell();
+  return guarded([&] {
+    state_->reap(1);
+    state_->wait_for_removals();
+    return state_->tell();
+  });
 }
 
 ZARRPOINT_INLINE result<void> checkpoint_manager::close() {
-  state_->reap(1);
-  state_->wait_for_removals();
+  static_cast<void>(wait());  // it is the first, or comes after it
   state_->is_closed = true;
   state_->lock.reset();
   const std::lock_guard hold(state_->mutex);

@@ -255,10 +255,9 @@ ZARRPOINT_INLINE result<void> group_checkpoint_manager::state_of_rank::schedule(
         save_report report = done;
         if (name.empty()) {
           if (auto seen = root->look(work->name)) report.stored_bytes = seen->record.bytes;
-          static_cast<void>(root->conclude(*work, std::move(report)));
+          root->conclude(*work, std::move(report));
         } else {
-          static_cast<void>(
-              root->conclude(*work, guarded([&] { return root->commit_items(*work); })));
+          root->conclude(*work, guarded([&] { return root->commit_items(*work); }));
         }
         return {};
       });
@@ -308,8 +307,7 @@ ZARRPOINT_INLINE result<bool> group_checkpoint_manager::state_of_rank::begin(
   if (auto* const root = inner()) {
     root->take_request();
     if (what.work->unfinished == 0)  // of documents alone
-      static_cast<void>(
-          root->conclude(*what.work, guarded([&] { return root->commit_items(*what.work); })));
+      root->conclude(*what.work, guarded([&] { return root->commit_items(*what.work); }));
   }
   if (std::exchange(has_told_request, false)) requested.store(false, std::memory_order_relaxed);
   if (!background) ZARRPOINT_CHECK(finish(true, true));

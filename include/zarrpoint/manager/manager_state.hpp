@@ -35,6 +35,9 @@ struct step_look {
 /// Whether an object of a step is there with its size.
 using object_check = std::function<result<void>(const std::string& path, std::uint64_t size)>;
 
+/// Adds what a save warns of, which is often the same for each step.
+void add_warnings(std::vector<std::string>& to, const std::vector<std::string>& told);
+
 }  // namespace detail
 
 struct checkpoint_manager::state {
@@ -42,7 +45,7 @@ struct checkpoint_manager::state {
   using texts = std::vector<std::pair<std::string, std::string>>;  ///< of JSON items, by name
   struct running {
     std::int64_t step;
-    pending<save_report> done;
+    pending<void> done;
   };
   static constexpr const char* folder = ".zarrpoint_manager";  ///< notes of managers, beside steps
 
@@ -190,13 +193,13 @@ struct checkpoint_manager::state {
   result<bool> begin(std::int64_t step, std::vector<step_item> items,
                      std::vector<step_metric> metrics, bool is_plain);
   result<void> make_room(job& work);
-  result<pending<save_report>> start(std::shared_ptr<job> work, std::vector<step_item> items);
-  result<pending<save_report>> start_plain(std::shared_ptr<job> work, step_item item);
+  result<pending<void>> start(std::shared_ptr<job> work, std::vector<step_item> items);
+  result<pending<void>> start_plain(std::shared_ptr<job> work, step_item item);
   result<void> name_item(job& work, const std::string& name, const json& document) const;
   result<void> open_items(job& work, bool by_many) const;
   result<save_report> finish_items(job& work);
   result<save_report> commit_items(job& work);
-  result<save_report> conclude(job& work, result<save_report> saved);
+  void conclude(job& work, result<save_report> saved);
   result<void> verify_step(const std::string& name, const texts& documents) const;
   result<void> move_aside(const std::string& name, const std::string& why);
   void condemn(step_record step);
