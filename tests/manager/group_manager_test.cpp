@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
+#include <zarrpoint/delta.hpp>
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/group_manager.hpp>
 #include <zarrpoint/stores.hpp>
@@ -95,6 +96,69 @@ TEST_CASE("group manager: keeps the newest and the best, and knows them after a 
           return manager.close();
         }) == "done");
   CHECK(checkpoint_manager::open(path).value().steps() == list{20, 50, 51});
+  // One process makes a delta of two steps of many.
+  save_delta(folder / "delta", delta::format{.base = path + "/step_00000050"},
+             open(path + "/step_00000051").value())
+      .value();
+  const std::vector<float> wanted(30, 51);
+  CHECK(open_delta(folder / "delta").value().load<std::vector<float>>("w").value() == wanted);
+}
+
+TEST_CASE("group manager: what is pruned, pinned and removed is the same on all ranks") {
+  const test::temp_directory folder;
+  const std::string path = folder / "run";
+  CHECK(run([&](const thread_communicator& self) -> result<void> {
+          const process_group group{.ranks = self};
+          ZARRPOINT_TRY(manager, group_checkpoint_manager::open(path, group));
+          const auto are = [&](const list& wanted) -> result<void> {
+            ZARRPOINT_TRY(steps, manager.steps());
+            return steps == wanted ? result<void>() : wrong("other steps");
+          };
+          const auto refused = [](const auto& done, errc code, const char* why) -> result<void> {
+            if (done || done.failure().code != code) return wrong("it was not refused");
+            const bool is_told = done.failure().message.find(why) != std::string::npos;
+            return is_told ? result<void>() : done.failure();
+          };
+          for (std::int64_t step = 1; step <= 5; ++step)
+            ZARRPOINT_CHECK(save_step(manager, self, step));
+          ZARRPOINT_CHECK(manager.wait());
+          ZARRPOINT_CHECK(manager.pin(2));
+          // What rank 0 gives counts.
+          const keep_policy keep = self.rank() == 0 ? keep_policy::newest(2) : keep_policy::all();
+          const auto is_same = [](const std::vector<step_removal>& told) {
+            return told.size() == 2 && told[0].step == 1 && told[0].name == "step_00000001" &&
+                   told[0].why == "not kept by: the newest 2" && !told[0].stays &&
+                   told[1].step == 3;
+          };
+          ZARRPOINT_TRY(would_go, manager.dry_run(keep));
+          ZARRPOINT_TRY(none, manager.dry_run());
+          if (!is_same(would_go) || !none.empty()) return wrong("other steps would go");
+          ZARRPOINT_CHECK(are({1, 2, 3, 4, 5}));
+          ZARRPOINT_TRY(gone, manager.prune(keep));
+          ZARRPOINT_TRY(no_more, manager.prune());
+          if (!is_same(gone) || !no_more.empty()) return wrong("other steps went");
+          ZARRPOINT_CHECK(are({2, 4, 5}));
+          ZARRPOINT_CHECK(refused(manager.remove(5), errc::invalid_argument, "the newest whole"));
+          ZARRPOINT_CHECK(refused(manager.remove(2), errc::invalid_argument, "to be kept"));
+          ZARRPOINT_CHECK(refused(manager.remove(1), errc::not_found, "no such step"));
+          ZARRPOINT_CHECK(refused(manager.pin(1), errc::not_found, "no such step"));
+          ZARRPOINT_CHECK(manager.pin(2, false));
+          ZARRPOINT_CHECK(manager.remove(2));
+          ZARRPOINT_CHECK(manager.remove(5, true));
+          ZARRPOINT_CHECK(are({4}));
+          ZARRPOINT_CHECK(save_step(manager, self, 4));  // again, and not committed yet
+          ZARRPOINT_CHECK(refused(manager.remove(4, true), errc::invalid_argument, "being saved"));
+          ZARRPOINT_CHECK(save_step(manager, self, 6));
+          ZARRPOINT_CHECK(manager.wait());
+          ZARRPOINT_CHECK(are({4, 6}));
+          ZARRPOINT_CHECK(expect_step(manager, group, 4));
+          if (self.rank() == 0) fs::remove_all(path + "/step_00000004");
+          ZARRPOINT_CHECK(manager.refresh());
+          ZARRPOINT_CHECK(are({6}));
+          ZARRPOINT_CHECK(manager.close());
+          return refused(manager.remove(6, true), errc::invalid_argument, "is closed");
+        }) == "done");
+  CHECK(test::names_in(path) == std::vector<std::string>{".zarrpoint_manager", "step_00000006"});
 }
 
 TEST_CASE("group manager: an error is the same on all ranks, once, and close tells it again") {
@@ -126,6 +190,17 @@ TEST_CASE("group manager: an error is the same on all ranks, once, and close tel
     return manager.close();
   });
   CHECK_MESSAGE(told.find("close the manager of ") != std::string::npos, told);
+}
+
+TEST_CASE("group manager: an option that asks for deltas is refused on all ranks") {
+  const test::temp_directory folder;
+  const std::string path = folder / "run";
+  CHECK(run([&](const thread_communicator& self) -> result<void> {
+          ZARRPOINT_CHECK(group_checkpoint_manager::open(
+              path, {.ranks = self}, {.whole_when = save_policy::every_steps(10)}));
+          return {};
+        }).find("leave out whole_when") != std::string::npos);
+  CHECK(!fs::exists(path));
 }
 
 TEST_CASE("group manager: what rank 0 cannot open, nobody opens") {

@@ -38,6 +38,7 @@ struct group_checkpoint_manager::state_of_rank {
   std::deque<std::int64_t> queued{};  ///< whose step each save of the queue is, or is a part of
   std::optional<error> first{};
   std::size_t errors = 0;
+  std::vector<std::string> warnings{};  ///< but on rank 0
 
   checkpoint_manager::state* inner() { return root ? root->state_.get() : nullptr; }
 
@@ -114,6 +115,32 @@ struct group_checkpoint_manager::state_of_rank {
                      std::vector<step_metric> metrics);
 
   template <class F>
+  result<void> on_root(F&& work) {
+    return from_root([&](checkpoint_manager::state&) -> result<json> {
+             ZARRPOINT_CHECK(work(*root));
+             return json();
+           })
+        .transform([](const json&) {});
+  }
+  template <class F>
+  result<std::vector<step_removal>> removals_on_root(F&& work) {
+    ZARRPOINT_TRY(told, from_root([&](checkpoint_manager::state&) -> result<json> {
+                    ZARRPOINT_TRY(all, result<std::vector<step_removal>>(work(*root)));
+                    json::array out;
+                    for (step_removal& one : all)
+                      out.emplace_back(json::array{one.step, std::move(one.name),
+                                                   std::move(one.why), one.stays});
+                    return json(std::move(out));
+                  }));
+    std::vector<step_removal> out;
+    for (const json& one : *told.if_array()) {
+      const json::array& of = *one.if_array();
+      out.push_back({*of[0].to_int64(), *of[1].if_string(), *of[2].if_string(), *of[3].if_bool()});
+    }
+    return out;
+  }
+
+  template <class F>
   result<std::optional<std::int64_t>> step_from_root(F&& ask) {
     ZARRPOINT_TRY(found, from_root([&](checkpoint_manager::state&) -> result<json> {
                     ZARRPOINT_TRY(step, ask(*root));
@@ -148,7 +175,9 @@ ZARRPOINT_INLINE result<group_checkpoint_manager> group_checkpoint_manager::open
     result<void> mine;
     if (options.whole_when)
       mine = error{errc::unsupported,
-                   "manage " + where.name() + ": a group saves whole steps: leave out whole_when"};
+                   "manage " + where.name() +
+                       ": a group saves whole steps, since a delta is written by one process that "
+                       "has its base: leave out whole_when"};
     if (mine && self.group.ranks.rank() == 0) {
       auto opened = checkpoint_manager::open(where, std::move(options));
       if (opened) {
@@ -244,11 +273,18 @@ ZARRPOINT_INLINE result<void> group_checkpoint_manager::state_of_rank::schedule(
     ZARRPOINT_TRY(previous, agree(group.ranks, place(before)));
     how.storage.previous = std::move(previous);
   }
-  async_saves::finalizer then;
+  // No error of one process alone: the others would wait for it.
+  async_saves::finalizer then = [this](const save_report& done) -> result<void> {
+    static_cast<void>(guarded([&]() -> result<void> {
+      detail::add_warnings(warnings, done.warnings);
+      return {};
+    }));
+    return {};
+  };
   checkpoint_manager::state* const root = inner();
   if (root != nullptr) {
     then = [root, work = what.work, name = item.name](const save_report& done) -> result<void> {
-      // No error of one process alone: the others would wait for it. `tell` has it.
+      // `tell` has what fails.
       auto concluded = guarded([&]() -> result<void> {
         if (!name.empty()) work->add(name, done);
         if (--work->unfinished != 0) return {};
@@ -388,8 +424,32 @@ ZARRPOINT_INLINE result<json> group_checkpoint_manager::document(std::int64_t st
       [&](checkpoint_manager::state&) { return state_->root->document(step, item); });
 }
 
+ZARRPOINT_INLINE result<std::vector<step_removal>> group_checkpoint_manager::dry_run() {
+  return state_->removals_on_root([](checkpoint_manager& at) { return at.dry_run(); });
+}
+ZARRPOINT_INLINE result<std::vector<step_removal>> group_checkpoint_manager::dry_run(
+    const keep_policy& keep) {
+  return state_->removals_on_root([&](checkpoint_manager& at) { return at.dry_run(keep); });
+}
+ZARRPOINT_INLINE result<std::vector<step_removal>> group_checkpoint_manager::prune() {
+  return state_->removals_on_root([](checkpoint_manager& at) { return at.prune(); });
+}
+ZARRPOINT_INLINE result<std::vector<step_removal>> group_checkpoint_manager::prune(
+    const keep_policy& keep) {
+  return state_->removals_on_root([&](checkpoint_manager& at) { return at.prune(keep); });
+}
+ZARRPOINT_INLINE result<void> group_checkpoint_manager::remove(std::int64_t step, bool force) {
+  return state_->on_root([&](checkpoint_manager& at) { return at.remove(step, force); });
+}
+ZARRPOINT_INLINE result<void> group_checkpoint_manager::pin(std::int64_t step, bool pinned) {
+  return state_->on_root([&](checkpoint_manager& at) { return at.pin(step, pinned); });
+}
+ZARRPOINT_INLINE result<void> group_checkpoint_manager::refresh() {
+  return state_->on_root([](checkpoint_manager& at) { return at.refresh(); });
+}
+
 ZARRPOINT_INLINE std::vector<std::string> group_checkpoint_manager::warnings() {
-  return state_->root ? state_->root->warnings() : std::vector<std::string>();
+  return state_->root ? state_->root->warnings() : std::exchange(state_->warnings, {});
 }
 
 }}  // namespace zarrpoint::v0

@@ -25,7 +25,7 @@ struct group_item {
 
 /// A `checkpoint_manager` of a group of processes. All members but `request_save`, `save_requested`
 /// and `warnings` are collective, and give the same on all. What rank 0 gives of options counts; it
-/// alone has the lock, looks and removes. All steps are whole, none a delta.
+/// alone has the lock, asks policies, looks and removes. All steps are whole, none a delta.
 class group_checkpoint_manager {
  public:
   /// `saves`: how processes save together; its `storage` is that of `options`. Errors: those of
@@ -71,7 +71,17 @@ class group_checkpoint_manager {
   /// A JSON item of a step. Errors: those of `checkpoint_manager::document`.
   result<json> document(std::int64_t step, std::string_view item);
 
-  /// What was passed over or could not be removed; empty but on rank 0. Not collective.
+  // As of a `checkpoint_manager`, on rank 0; what goes, and errors, are told to all.
+  result<std::vector<step_removal>> dry_run();
+  result<std::vector<step_removal>> dry_run(const keep_policy& keep);
+  result<std::vector<step_removal>> prune();
+  result<std::vector<step_removal>> prune(const keep_policy& keep);
+  result<void> remove(std::int64_t step, bool force = false);
+  result<void> pin(std::int64_t step, bool pinned = true);
+  result<void> refresh();
+
+  /// On rank 0 what was passed over or could not be removed; on each what its saves warn of. Not
+  /// collective.
   std::vector<std::string> warnings();
 
  private:
