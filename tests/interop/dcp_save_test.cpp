@@ -20,6 +20,7 @@
 #include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include "pickle_bytes.hpp"
+#include "support/executors.hpp"
 #include "support/failing_store.hpp"
 #include "support/fake_device.hpp"
 #include "support/random_rounds.hpp"
@@ -37,6 +38,7 @@
 #include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -254,6 +256,78 @@ TEST_CASE("dcp_save: a store may send what was written while it is saved") {
   for (const std::string& one : store.keys())
     CHECK((one == ".metadata" || std::count(once.begin(), once.end(), one) == 1));
   CHECK_FALSE(once.empty());
+}
+
+/// Refuses one request of the size of a block, after all tasks of other threads have been done.
+class refusing_resource final : public memory_resource {
+ public:
+  refusing_resource(int which, testing::manual_executor others)
+      : left_(which), others_(std::move(others)) {}
+  void* allocate(std::size_t bytes, std::size_t alignment) noexcept override {
+    if (bytes != std::size_t{4} << 20 || --left_ != 0)
+      return default_resource().allocate(bytes, alignment);
+    others_.run_all();
+    return nullptr;
+  }
+  void deallocate(void* memory, std::size_t bytes, std::size_t alignment) noexcept override {
+    default_resource().deallocate(memory, bytes, alignment);
+  }
+  bool has_refused() const { return left_ <= 0; }
+
+ private:
+  int left_;
+  testing::manual_executor others_;
+};
+
+TEST_CASE("dcp_save: what begins again without memory writes no item twice") {
+  std::mt19937_64 random(5);
+  zarrpoint_test::fake_device device(1);
+  const tensor wide = random_tensor(dtype_kind::float32, {6, 40, 2}, random);
+  const std::vector<float> there(64, 2.5F);
+  zarrpoint_test::device_tensor<float> on_device(zarrpoint_test::fake_space{&device}, {4, 16});
+  on_device.upload(there);
+  // None lies dense: each takes a block. The boxes of one that lies on a device are one unit.
+  std::vector<leaf> leaves{{"d", on_device}};
+  for (index_t i = 0; i < 6; ++i)
+    leaves.emplace_back("w" + std::to_string(i), subview(wide.view(), box{{i, 0, 0}, {1, 40, 1}}));
+  const dcp::format boxes{
+      .boxes = {{"d", {{{0, 0}, {4, 6}}, {{0, 6}, {4, 4}}, {{0, 10}, {4, 6}}}}}};
+  const auto check = [&](const zarrpoint_test::recording_store& store) {
+    const auto& once = store->written_once;
+    CHECK(std::count(once.begin(), once.end(), "__0_0.distcp") == 1);
+    const any_store state = state_of(store);
+    const auto read = checkpoint::open(location(state)).value();
+    CHECK(bytes_of(read.load<tensor>("d").value().view()) ==
+          bytes_of(
+              dense_view(std::as_bytes(std::span(there)).data(), {dtype_kind::float32, {4, 16}})));
+    for (const leaf& one : std::span(leaves).subspan(1))
+      CHECK(bytes_of(read.load<tensor>(one.name()).value().view()) == bytes_of(one.view().value()));
+  };
+  for (int which = 1; which <= 10; ++which) {  // nine blocks, and then none is refused
+    CAPTURE(which);
+    const zarrpoint_test::recording_store store;
+    context how;
+    const testing::manual_executor others;
+    refusing_resource memory(which, others);
+    how.executor = others;
+    how.resource = &memory;
+    REQUIRE(save(location(store), leaves, {.format = boxes}, how));
+    CHECK(memory.has_refused() == (which < 10));
+    check(store);
+  }
+  // What the store itself had no memory for may be there in part.
+  for (std::int64_t write = 0;; ++write) {
+    CAPTURE(write);
+    const zarrpoint_test::recording_store store;
+    store->writes_until_refusal = write;
+    const auto saved = save(location(store), leaves, {.format = boxes}, context{});
+    if (saved) {
+      CHECK(store->writes_until_refusal >= 0);
+      check(store);
+      break;
+    }
+    CHECK(saved.failure().code == errc::resource_limit);
+  }
 }
 
 TEST_CASE("dcp_save: given boxes, and those that are not the tensor") {

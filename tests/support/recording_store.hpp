@@ -32,6 +32,7 @@ class recording_store {
     std::map<std::string, std::shared_ptr<const bytes>> objects;
     std::atomic<std::uint64_t> opens{0}, reads{0}, bytes_read{0}, writes{0}, erases{0};
     std::atomic<std::int64_t> writes_until_failure{INT64_MAX};
+    std::atomic<std::int64_t> writes_until_refusal{INT64_MAX};  ///< of memory, once
     std::atomic<std::int64_t> reads_until_failure{INT64_MAX};
     bool can_map = true;
     int descriptor = -1;                      ///< that objects have
@@ -136,6 +137,8 @@ class recording_store {
     zp::result<void> write(std::uint64_t offset, zp::bytes_view from) override {
       if (--state_->writes_until_failure < 0)
         return zp::error{zp::errc::io, "write memory:" + key_ + ": no space left"};
+      if (state_->writes_until_refusal-- == 0)
+        return zp::error{zp::errc::resource_limit, "write memory:" + key_ + ": no memory"};
       ++state_->writes;
       const std::lock_guard lock(mutex_);
       value_.resize(std::max<std::size_t>(value_.size(), offset + from.size()));

@@ -204,7 +204,9 @@ class item_writer {
 
  private:
   result<void> write_files(std::size_t first, std::size_t last);
-  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to);
+  enum class progress : std::uint8_t { none, begun, whole };
+  result<void> write_item(const item_to_write& item, const host_view& elements, blob_writer& to,
+                          progress& done);
 
   const any_store& store_;
   const process_items& what_;
@@ -214,7 +216,8 @@ class item_writer {
 };
 
 ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
-                                                      const host_view& elements, blob_writer& to) {
+                                                      const host_view& elements, blob_writer& to,
+                                                      progress& done) {
   std::uint32_t crc = 0;
   buffer scratch;
   const std::uint64_t first = item.offset + item.layout.elements();
@@ -241,6 +244,7 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
           }
           const v0::detail::phase_scope writes(how_.observer, phase::write,
                                                what_.sources[item.source].name, size);
+          done = progress::begun;
           ZARRPOINT_CHECK(to.write_once(first + offset, 0, bytes));
           meter_.add(what_.sources[item.source].name, size);
           return {};
@@ -248,8 +252,12 @@ ZARRPOINT_INLINE result<void> item_writer::write_item(const item_to_write& item,
   }
   const std::string head = item.layout.head(crc);
   const std::string tail = item.layout.tail(crc);
+  done = progress::begun;
   ZARRPOINT_CHECK(to.write_once(item.offset, item.gap, as_bytes(std::string_view(head))));
-  return to.write_once(first + item.layout.element_bytes(), 0, as_bytes(std::string_view(tail)));
+  ZARRPOINT_CHECK(
+      to.write_once(first + item.layout.element_bytes(), 0, as_bytes(std::string_view(tail))));
+  done = progress::whole;
+  return {};
 }
 
 ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::size_t last) {
@@ -285,11 +293,11 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
                    [](const unit& one, const unit& other) { return one.bytes > other.bytes; });
   byte_limiter in_flight(how_.limit.bytes_in_flight);
   // Those without memory begin anew, and with them some that are done: nothing is written twice.
-  std::vector<unsigned char> is_written(what_.items.size());
+  std::vector<progress> written(what_.items.size());
   v0::detail::memory_bound_for each(how_.executor, units.size(), {.stop = how_.stop});
   ZARRPOINT_CHECK(each.run(
       [&](std::size_t u) -> result<void> {
-        if (is_written[units[u].end - 1] != 0) return {};
+        if (written[units[u].end - 1] == progress::whole) return {};
         const item_to_write& front = what_.items[units[u].begin];
         staged elements;
         byte_limiter::reservation room;
@@ -307,15 +315,19 @@ ZARRPOINT_INLINE result<void> item_writer::write_files(std::size_t first, std::s
           elements.view = with_axes(elements.view, source.added_axes);
         }
         for (std::size_t i = units[u].begin; i < units[u].end; ++i) {
-          if (is_written[i] != 0) continue;
+          if (written[i] == progress::whole) continue;
+          blob_writer& to = *writers[what_.items[i].file - first];
           ZARRPOINT_CHECK(
-              write_item(what_.items[i], elements.view, *writers[what_.items[i].file - first])
-                  .at("save " + called));
-          is_written[i] = 1;
+              write_item(what_.items[i], elements.view, to, written[i]).at("save " + called));
         }
         return {};
       },
-      [](std::size_t refused) { return std::optional(refused); }));
+      [&](std::size_t refused) {
+        // Of an item that the store refused memory for, bytes may be there already.
+        const bool can =
+            std::find(written.begin(), written.end(), progress::begun) == written.end();
+        return can ? std::optional(refused) : std::nullopt;
+      }));
   // Each may wait for its bytes to be on disk.
   return parallel_for(how_.executor, writers.size(),
                       [&](std::size_t i) { return writers[i]->finish(); }, {.stop = how_.stop});
