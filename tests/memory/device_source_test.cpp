@@ -37,8 +37,14 @@ box random_box(random_source& random, const dims& shape) {
 constexpr dtype_kind kinds[] = {dtype_kind::uint8, dtype_kind::bfloat16, dtype_kind::float32,
                                 dtype_kind::complex128};
 
-using make_function = result<std::unique_ptr<element_source>>(const tensor_view<fake_space>&,
-                                                              std::shared_ptr<ring>);
+/// A source that reads a copy on the device.
+template <class Space>
+result<std::unique_ptr<element_source>> copied_source(
+    const tensor_view<Space>& of, std::shared_ptr<detail::staging_ring<Space>> staging) {
+  ZARRPOINT_TRY(made, detail::device_source<Space>::make(of, std::move(staging)));
+  ZARRPOINT_CHECK(made->copy_in_place());
+  return std::move(made);
+}
 
 /// Counts the elements that it is asked to move.
 struct counting_space : fake_space {
@@ -65,18 +71,15 @@ TEST_CASE("device_source: boxes of any layout arrive, in slots and in memory of 
                                 random_layout(random, shape, type.size(), true), random);
     {
       const auto staging = ring_on(device, 1 + pick(random, 3), 32 + pick(random, 4000));
-      using made_source = detail::device_source<fake_space>;
-      make_function* const make =
-          seed % 3 == 0 ? &made_source::make_copy<made_source> : &made_source::make<made_source>;
-      auto made = make(tensor.view(device.new_stream()), staging);
-      if (!made) {
-        // A copy on the device that would take much more than the elements is refused.
-        CHECK(seed % 3 == 0);
-        CHECK(made.failure().code == errc::resource_limit);
-        made = detail::device_source<fake_space>::make(tensor.view(), staging);
+      const auto made =
+          detail::device_source<fake_space>::make(tensor.view(device.new_stream()), staging)
+              .value();
+      element_source& source = *made;
+      if (seed % 3 == 0) {
+        const auto copied = source.copy_in_place();
+        // One that would take much more than the elements is refused, and then they are read.
+        if (!copied) CHECK(copied.failure().code == errc::resource_limit);
       }
-      REQUIRE(made);
-      element_source& source = **made;
       CHECK(source.settle());
       CHECK(source.spec() == tensor.view().spec());
       CHECK(source.part_bytes() == staging->slot_bytes());
@@ -258,7 +261,7 @@ TEST_CASE("device_source: what stride 0 repeats is moved once") {
   const auto straight = source::make(view, staging).value();
   CHECK(dense_bytes_of(straight->begin(box::whole(shape), true).value()->wait().value()) == wanted);
   CHECK(moved == 8 * 16);
-  const auto copied = source::make_copy(view, staging).value();
+  const auto copied = copied_source(view, staging).value();
   CHECK(moved == 2 * 8 * 16);
   const owned_elements all = copied->read(box::whole(shape), default_resource()).value();
   CHECK(dense_bytes_of(all.view) == wanted);
@@ -274,9 +277,7 @@ TEST_CASE("device_source: a copy on the device lets the caller go on") {
     auto tensor = std::make_unique<strided_device>(fake_space{&device}, dtype_kind::int32, shape,
                                                    places, random);
     const std::vector<std::byte> wanted = dense_bytes_of(tensor->on_host());
-    const auto source =
-        detail::device_source<fake_space>::make_copy(tensor->view(device.new_stream()), staging)
-            .value();
+    const auto source = copied_source(tensor->view(device.new_stream()), staging).value();
     REQUIRE(source->settle());
     tensor.reset();  // freed, and full of poison
     const owned_elements all = source->read(box::whole(shape), default_resource()).value();
@@ -322,8 +323,7 @@ TEST_CASE("device_source: bad views are refused, and each fault is an error that
         const auto staging = ring_on(device, 2, 512);
         const std::size_t stream = device.new_stream();
         const auto run = [&]() -> result<void> {
-          ZARRPOINT_TRY(source, at % 3 == 0 ? detail::device_source<fake_space>::make_copy(
-                                                  tensor.view(stream), staging)
+          ZARRPOINT_TRY(source, at % 3 == 0 ? copied_source(tensor.view(stream), staging)
                                             : detail::device_source<fake_space>::make(
                                                   tensor.view(stream), staging));
           for (index_t row = 0; row < 24; row += 8) {

@@ -45,6 +45,7 @@ TEST_CASE("element_source: parts have memory of their own, and nothing else is n
   CHECK(read.view.data[2] == std::byte{7});
   limited_resource none(1);
   CHECK(erased.read(box{{2}, {3}}, none).failure().code == errc::resource_limit);
+  CHECK(erased.copy_in_place().failure().code == errc::unsupported);
   CHECK(erased.settle().has_value());
   CHECK_FALSE(std::is_copy_constructible_v<constant_source>);
 }

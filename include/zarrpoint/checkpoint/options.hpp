@@ -173,14 +173,14 @@ struct save_options {
   /// The attributes of leaves and of groups below the root, by name: an object each, nested no
   /// deeper than 40. A name of neither is an error, and so is a member "zarrpoint" of a group's.
   json::object attributes_of{};
-  /// `save_async` copies what lives on a device there, and returns once that is done: the link to
-  /// the host no longer holds up the caller. What the device has no room for is copied to the host.
+  /// A save in the background copies what lives on a device there, and returns once that is done.
+  /// The link to the host no longer holds up the caller. What the device has no room for is copied
+  /// to the host; so is all of `save_async` in another `format`.
   bool device_copy = false;
   /// Elements on a device whose kernels can are encoded there, so that only what is stored goes to
   /// the host: inner chunks of the codecs of `blosc_codecs`. All else is encoded by the host. So
-  /// are elements that come there before they are written: of `save_async` all without
-  /// `device_copy`. And so is our own format when many processes save it. Off, as these kernels
-  /// have been run on the host alone so far: docs/devices.md.
+  /// are elements that come there before they are written: of saves in the background all without
+  /// `device_copy`. Off, as these kernels have been run on the host alone so far: docs/devices.md.
   bool device_encode = false;
   /// The layout on the disk, of one process and of many: `{.format = orbax::format{}}`. What
   /// another format has no place for is an error if data would be lost (`attributes`, a cast), else

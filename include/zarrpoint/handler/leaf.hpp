@@ -25,7 +25,6 @@ struct source_options {
   spare_objects& kept;        ///< the rings of pinned memory
   memory_resource& resource;  ///< their memory, for as long as `kept` is there
   std::size_t budget;         ///< bytes; they take an eighth of it at most
-  bool copy = false;          ///< the device copies the elements first: see `device_source`
 };
 
 struct leaf_copy;
@@ -161,8 +160,8 @@ class leaf {
   result<staged> stage(memory_resource& resource) const { return table_->stage(value_, resource); }
 
   /// The elements of a value that is not `host_accessible()`, to be read part by part. The value
-  /// stays as it is until the source is destroyed, or with `source_options::copy` until it is
-  /// settled. A `spec()` that succeeded is required. Errors: those of `device_source`.
+  /// stays as it is until the source is destroyed, or has copied it and is settled. A `spec()` that
+  /// succeeded is required. Errors: those of `device_source`.
   result<std::unique_ptr<element_source>> source(const detail::source_options& how) const;
 
  private:

@@ -102,8 +102,14 @@ class element_source {
   /// the space, `resource_limit`.
   virtual result<owned_elements> read(const box& part, memory_resource& resource) = 0;
 
-  /// Returns when the caller's own memory is no longer needed: at once, unless the source copies
-  /// it where it is. Errors: those of the space.
+  /// Begins to copy all elements where they are, and reads the copy from then on. Errors:
+  /// `resource_limit` where there is no room, and `unsupported`, after which it reads what it did
+  /// before; those of the space.
+  virtual result<void> copy_in_place() {
+    return error{errc::unsupported, "this source cannot copy its elements where they are"};
+  }
+  /// Returns when the caller's own memory is no longer needed: at once, unless there is such a copy
+  /// under way. Errors: those of the space.
   virtual result<void> settle() { return {}; }
 };
 

@@ -12,10 +12,9 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 template <class Space>
 result<std::unique_ptr<element_source>> source_on_device(const tensor_view<Space>& view,
                                                          const source_options& how) {
-  auto ring = ring_of(how.kept, view.space, how.resource, how.budget);
   using source = encoding_source<Space>;
-  return how.copy ? source::template make_copy<source>(view, std::move(ring))
-                  : source::template make<source>(view, std::move(ring));
+  return source::template make<source>(view,
+                                       ring_of(how.kept, view.space, how.resource, how.budget));
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -269,8 +269,19 @@ ZARRPOINT_INLINE result<array_metadata> copied_layout(const leaf_layout& given,
 
 // -------------------------------------------------------------------------------- stage_leaves.hpp
 
-ZARRPOINT_INLINE source_options source_options_of(const context& how, bool copy) {
-  return {how.scratch->kept(), how.scratch->resource(), how.limit.memory, copy};
+ZARRPOINT_INLINE source_options source_options_of(const context& how) {
+  return {how.scratch->kept(), how.scratch->resource(), how.limit.memory};
+}
+
+ZARRPOINT_INLINE result<bool> copy_on_device(element_source& from, std::string_view name,
+                                             std::vector<std::string>& warnings) {
+  auto copied = from.copy_in_place();
+  if (copied) return true;
+  const errc code = copied.failure().code;
+  if (code != errc::resource_limit && code != errc::unsupported) return std::move(copied).failure();
+  warnings.push_back(in_quotes(name) + ": it was copied by way of the host, not on the device: " +
+                     copied.failure().message);
+  return false;
 }
 
 ZARRPOINT_INLINE void pin_times::note(const element_source& of) {
@@ -300,18 +311,14 @@ ZARRPOINT_INLINE result<staged_leaves> stage_leaves(std::span<const leaf> leaves
       ZARRPOINT_TRY(spec, leaves[i].spec());
       const phase_scope stages(how.observer, phase::stage, leaves[i].name(),
                                byte_count(spec).value_or(0));
-      if (options.device_copy) {
-        auto copied = leaves[i].source(source_options_of(how, true));
-        if (copied) {
-          out.leaves[i].on_device = *std::move(copied);
-          return {};
-        }
-        if (copied.failure().code != errc::resource_limit) return std::move(copied).failure();
-        out.warnings.push_back(
-            in_quotes(leaves[i].name()) +
-            ": it was copied by way of the host, not on the device: " + copied.failure().message);
-      }
       ZARRPOINT_TRY(source, leaves[i].source(source_options_of(how)));
+      ZARRPOINT_TRY(is_copied, options.device_copy
+                                   ? copy_on_device(*source, leaves[i].name(), out.warnings)
+                                   : result<bool>(false));
+      if (is_copied) {
+        out.leaves[i].on_device = std::move(source);
+        return {};
+      }
       pinned.note(*source);
       return stager.add(i, std::move(source), out.leaves[i]);
     };

@@ -25,7 +25,12 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// How a leaf on a device is read by an operation with this context, which has scratch memory.
-source_options source_options_of(const context& how, bool copy = false);
+source_options source_options_of(const context& how);
+
+/// Copies what is saved as `name` on its device; false, with a warning, where that has no room or
+/// cannot. Errors: those of the space.
+result<bool> copy_on_device(element_source& from, std::string_view name,
+                            std::vector<std::string>& warnings);
 
 /// How long an operation pinned memory, by the lanes of its sources. Thread-safe.
 class pin_times {

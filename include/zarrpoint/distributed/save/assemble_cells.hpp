@@ -8,6 +8,7 @@
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/distributed/strategy/jobs.hpp>
 #include <zarrpoint/distributed/strategy/message_budget.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 
 #include <cstddef>
@@ -15,6 +16,9 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 // Stage: from the shards of this process, and what others send, to the cells that it writes.
@@ -24,9 +28,23 @@ namespace zarrpoint { inline namespace v0 { namespace detail {
 /// A cell, or a part of it, of a shard that is not flat.
 result<staged> stage_part(const sharded_tensor& shard, const box& part, memory_resource& resource);
 
-/// Copies the elements as they are now to memory of the cell's own, so that the caller may change
-/// its tensor.
-result<void> keep_elements(cell_write& of, const context& how);
+/// Copies of elements as they are now, so that the caller may change its tensors: on the host or,
+/// with `save_options::device_copy`, on their device where that has room.
+class cell_copies {
+ public:
+  cell_copies(const context& how, bool on_devices) : how_(how), on_devices_(on_devices) {}
+
+  /// Has a cell of the tensor `key` be a copy of what it is.
+  result<void> add(cell_write& of, std::string_view key);
+  /// Once, after the last: returns when the tensors may be changed. Warnings go to `told`.
+  result<void> finish(std::vector<std::string>& told);
+
+ private:
+  const context& how_;
+  const bool on_devices_;
+  std::vector<std::pair<std::string, std::shared_ptr<std::unique_ptr<element_source>>>> under_way_;
+  std::vector<std::string> warnings_;
+};
 
 /// Makes cells of shards.
 class cell_assembler {
@@ -40,8 +58,8 @@ class cell_assembler {
 
   /// How elements go from shards to what is written.
   struct assembly_options {
-    bool copies = false;     ///< all are copied now, else most are staged when they are written
-    bool in_pieces = false;  ///< the plan has flat pieces that are written one by one
+    cell_copies* copies = nullptr;  ///< where all are copied now; else most are staged when written
+    bool in_pieces = false;         ///< the plan has flat pieces that are written one by one
   };
 
   /// All that this process writes. `pieces` are those of other processes, by rank.

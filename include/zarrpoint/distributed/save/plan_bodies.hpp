@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/checkpoint/save/write_metadata.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/make_owner.hpp>
@@ -320,11 +321,31 @@ ZARRPOINT_INLINE result<staged> stage_part(const sharded_tensor& shard, const bo
   return std::move(out);
 }
 
-ZARRPOINT_INLINE result<void> keep_elements(cell_write& of, const context& how) {
-  memory_resource& resource = how.scratch->resource();
+ZARRPOINT_INLINE result<void> cell_copies::add(cell_write& of, std::string_view key) {
+  memory_resource& resource = how_.scratch->resource();
+  std::unique_ptr<element_source> from;
+  if (of.source) {
+    ZARRPOINT_TRY(made, of.source(how_));
+    from = std::move(made);
+  }
+  if (from != nullptr && on_devices_) {
+    ZARRPOINT_TRY(is_copied, copy_on_device(*from, key, warnings_));
+    if (is_copied) {
+      auto held = detail::make_counted<std::unique_ptr<element_source>>(std::move(from));
+      under_way_.emplace_back(key, held);
+      of.reads_once = true;
+      of.source = [held](const context&) -> result<std::unique_ptr<element_source>> {
+        return std::move(*held);
+      };
+      of.stage = [held = std::move(held)](memory_resource& into) -> result<staged> {
+        ZARRPOINT_TRY(read, (*held)->read(box::whole((*held)->spec().shape), into));
+        return staged{read.view, std::move(read.memory)};
+      };
+      return {};
+    }
+  }
   const auto copy = [&]() -> result<tensor> {
-    if (of.source) {
-      ZARRPOINT_TRY(from, of.source(how));
+    if (from != nullptr) {
       ZARRPOINT_TRY(out, tensor::make(from->spec(), resource));
       ZARRPOINT_CHECK(read_all(*from, out.mutable_view()));
       return std::move(out);
@@ -340,6 +361,14 @@ ZARRPOINT_INLINE result<void> keep_elements(cell_write& of, const context& how) 
     return staged{kept->view(), {}};
   };
   of.source = {};
+  return {};
+}
+
+ZARRPOINT_INLINE result<void> cell_copies::finish(std::vector<std::string>& told) {
+  for (const auto& [key, one] : under_way_)
+    ZARRPOINT_CHECK((*one)->settle().at("save " + in_quotes(key)));
+  under_way_.clear();
+  for (std::string& warning : warnings_) told.push_back(std::move(warning));
   return {};
 }
 
@@ -402,7 +431,8 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
       const bool may_be_piece = by.in_pieces && tensor.is_flat;
       ZARRPOINT_TRY(is_piece, may_be_piece ? take_piece(write, sources) : result<bool>(false));
       if (is_piece) {
-        if (by.copies) ZARRPOINT_CHECK(keep_elements(write, how));
+        if (by.copies != nullptr)
+          ZARRPOINT_CHECK(by.copies->add(write, tensor.key).at("save " + in_quotes(tensor.key)));
       } else if (tensor.is_flat) {
         ZARRPOINT_TRY(first, shard_of(sources.front()));
         ZARRPOINT_CHECK(check_part(*first, write.part));
@@ -430,7 +460,8 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
             return shard.source(with, &at);
           };
         }
-        if (by.copies) ZARRPOINT_CHECK(keep_elements(write, how));
+        if (by.copies != nullptr)
+          ZARRPOINT_CHECK(by.copies->add(write, tensor.key).at("save " + in_quotes(tensor.key)));
       }
       writes.cells.push_back(std::move(write));
     }

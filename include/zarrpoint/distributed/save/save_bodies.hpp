@@ -415,9 +415,12 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::pieces(
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::stage(std::vector<message> pieces, bool copies) {
+  cell_copies kept(group_.how, options_.storage.device_copy);
   ZARRPOINT_TRY(mine, cell_assembler(part_, prepared_.tensors, group_.ranks.rank())
                           .assemble(pieces, group_.how,
-                                    {copies, saver_.sharded_saver()->stores_flat_pieces()}));
+                                    {copies ? &kept : nullptr,
+                                     saver_.sharded_saver()->stores_flat_pieces()}));
+  ZARRPOINT_CHECK(kept.finish(more_warnings));
   writes_ = std::move(mine);
   for (const sharded_object& object : prepared_.objects) {
     if (object.replica().is_main()) writes_.objects.push_back(object);
@@ -734,7 +737,7 @@ ZARRPOINT_INLINE result<save_report> collective_save::finish(result<message> rec
   save_report& out = format_->report();
   // The checkpoint is there, even if its report is not whole.
   static_cast<void>(guarded([&]() -> result<void> {
-    for (std::string& one : format_->about_options) out.warnings.push_back(std::move(one));
+    for (std::string& one : format_->more_warnings) out.warnings.push_back(std::move(one));
     return {};
   }));
   out.plan_reused = is_reused_;

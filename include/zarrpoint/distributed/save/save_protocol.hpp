@@ -104,8 +104,9 @@ class save_format {
   /// What it has told so far. Times, and whether the plan was kept, are the protocol's to say.
   virtual save_report& report() = 0;
 
-  /// Warnings about options, the same on all processes: they come behind those of the report.
-  std::vector<std::string> about_options{};
+  /// Warnings of each process for itself, such as about options: they come behind those that rank 0
+  /// tells.
+  std::vector<std::string> more_warnings{};
 };
 
 /// Who saves, and how errors call it: `action` and `name`, as in "save model.zarr".

@@ -10,7 +10,6 @@
 #include <zarrpoint/exec/byte_limiter.hpp>
 #include <zarrpoint/exec/parallel_for.hpp>
 #include <zarrpoint/memory/device/device_delivery.hpp>
-#include <zarrpoint/memory/device/device_source.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 #include <zarrpoint/memory/device/staging_ring.hpp>
 #include <zarrpoint/memory/element_source.hpp>

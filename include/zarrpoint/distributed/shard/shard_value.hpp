@@ -6,6 +6,7 @@
 // it is seen as a value of its own.
 
 #include <zarrpoint/distributed/shard/device_shards.hpp>
+#include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/handler/staging.hpp>
 #include <zarrpoint/handler/types/type_handler.hpp>
 
@@ -195,7 +196,9 @@ struct sharded_functions {
       if (request.part != nullptr)
         from = subview(with_prepended(from, shard.prepended_axes),
                        selection(relative_to(shard.global_box(), *request.part)));
-      return device_source<space>::make(from, shared_ring(from.space, request.how));
+      const context& how = request.how;
+      return source_on_device<space>(
+          from, {how.scratch->kept(), how.scratch->resource(), how.limit.memory});
     }
   }
 

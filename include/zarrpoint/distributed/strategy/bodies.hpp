@@ -361,7 +361,9 @@ ZARRPOINT_INLINE result<void> zarr_saver::write_cell(const save_job& job,
                                                      const detail::cell_job& cell) {
   ZARRPOINT_TRY(key, store_key::parse(cell.array.tensor.key));
   ZARRPOINT_TRY(target, array::from_metadata(job.store, key, cell.array.metadata, cell.how));
-  return cell.write_to(target, {.elide_fill = job.options.elide_fill, .cast = true});
+  return cell.write_to(target, {.elide_fill = job.options.elide_fill,
+                                .cast = true,
+                                .device_encode = job.options.device_encode});
 }
 
 ZARRPOINT_INLINE result<void> zarr_saver::write_object(const save_job& job, const context& how,

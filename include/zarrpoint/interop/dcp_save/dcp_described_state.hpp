@@ -7,6 +7,7 @@
 #include <zarrpoint/core/bytes.hpp>
 #include <zarrpoint/core/result.hpp>
 #include <zarrpoint/core/types/tensor_spec.hpp>
+#include <zarrpoint/distributed/save/assemble_cells.hpp>
 #include <zarrpoint/distributed/shard/sharded.hpp>
 #include <zarrpoint/handler/leaf.hpp>
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
@@ -33,8 +34,8 @@ class described_state {
   result<void> describe(std::span<const sharded_tensor> shards, std::span<const v0::leaf> leaves,
                         bool is_alone);
 
-  /// Copies the elements of one of the `sources`, which the caller may then change. Once is enough.
-  result<void> keep(std::size_t source);
+  /// Copies the elements of one of the `sources`. Once is enough.
+  result<void> keep(std::size_t source, v0::detail::cell_copies& by);
 
   const held_state& held() const { return held_; }
   /// How many of the tensors come first, and are leaves; the others are shards.

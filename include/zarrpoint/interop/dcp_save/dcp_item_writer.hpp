@@ -9,11 +9,13 @@
 #include <zarrpoint/handler/base/concepts.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
+#include <zarrpoint/memory/element_source.hpp>
 #include <zarrpoint/store/base/any_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +33,8 @@ struct tensor_source {
   box at;                      ///< of the whole tensor
   std::size_t added_axes = 0;  ///< in front, which the elements have not
   std::uint64_t bytes = 0;
+  /// Those of a device part by part; empty for others.
+  std::function<result<std::unique_ptr<element_source>>(const context&)> source{};
 };
 
 inline constexpr std::size_t no_source = SIZE_MAX;

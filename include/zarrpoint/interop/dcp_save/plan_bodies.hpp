@@ -3,6 +3,7 @@
 #pragma once
 
 #include <zarrpoint/checkpoint/document/commit_document.hpp>
+#include <zarrpoint/checkpoint/save/stage_leaves.hpp>
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/distributed/plan/wire.hpp>
@@ -372,9 +373,17 @@ ZARRPOINT_INLINE result<void> described_state::add_leaf(const v0::leaf& value) {
                      path_of(name));
   }
   ZARRPOINT_TRY(bytes, byte_count(spec));
-  return add_tensor({name, [&value](memory_resource& resource) { return value.stage(resource); },
-                     value.host_accessible(), box::whole(spec.shape), 0, bytes},
-                    spec);
+  tensor_source from{name,
+                     [&value](memory_resource& resource) { return value.stage(resource); },
+                     value.host_accessible(),
+                     box::whole(spec.shape),
+                     0,
+                     bytes};
+  if (!from.on_host)
+    from.source = [&value](const context& with) {
+      return value.source(v0::detail::source_options_of(with));
+    };
+  return add_tensor(std::move(from), spec);
 }
 
 ZARRPOINT_INLINE result<void> described_state::add_shard(const sharded_tensor& shard) {
@@ -386,9 +395,14 @@ ZARRPOINT_INLINE result<void> described_state::add_shard(const sharded_tensor& s
                  "its shard is flat, which torch.distributed.checkpoint has no word for"};
   const box at = of.global_box();
   ZARRPOINT_TRY(bytes, byte_count(of.data_spec()));
-  return add_tensor({of.key, [&shard](memory_resource& resource) { return shard.stage(resource); },
-                     shard.host_accessible(), at, of.prepended_axes, bytes},
-                    {of.type, of.global_shape});
+  tensor_source from{of.key,
+                     [&shard](memory_resource& resource) { return shard.stage(resource); },
+                     shard.host_accessible(),
+                     at,
+                     of.prepended_axes,
+                     bytes};
+  if (!from.on_host) from.source = [&shard](const context& with) { return shard.source(with); };
+  return add_tensor(std::move(from), {of.type, of.global_shape});
 }
 
 ZARRPOINT_INLINE result<std::vector<box>> described_state::boxes_of(
@@ -460,15 +474,15 @@ ZARRPOINT_INLINE result<void> described_state::describe(std::span<const sharded_
   return {};
 }
 
-ZARRPOINT_INLINE result<void> described_state::keep(std::size_t source) {
+ZARRPOINT_INLINE result<void> described_state::keep(std::size_t source,
+                                                    v0::detail::cell_copies& by) {
   kept_.resize(sources_.size());
   if (kept_[source]) return {};
   tensor_source& from = sources_[source];
-  cell_write cell{.stage = from.stage};
-  ZARRPOINT_CHECK(
-      v0::detail::keep_elements(cell, how_).at("save " + v0::detail::in_quotes(from.name)));
+  cell_write cell{.stage = from.stage, .source = from.source};
+  ZARRPOINT_CHECK(by.add(cell, from.name).at("save " + v0::detail::in_quotes(from.name)));
   from.stage = std::move(cell.stage);
-  from.on_host = true;
+  from.on_host = !cell.source;
   kept_[source] = true;
   return {};
 }

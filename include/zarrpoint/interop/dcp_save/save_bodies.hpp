@@ -615,9 +615,10 @@ ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const voi
 
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
   if (!copies) return {};
+  v0::detail::cell_copies kept(group_.how, options_.how.device_copy);
   for (const item_to_write& item : items_)
-    if (item.source != no_source) ZARRPOINT_CHECK(mine_.keep(item.source));
-  return {};
+    if (item.source != no_source) ZARRPOINT_CHECK(mine_.keep(item.source, kept));
+  return kept.finish(more_warnings);
 }
 
 ZARRPOINT_INLINE result<message> save_format::write() {
@@ -674,7 +675,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
         [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
           auto out = v0::detail::make_counted<save_format>(of, where, mine,
                                                            state_options{options, std::move(as)});
-          out->about_options = std::move(warnings);
+          out->more_warnings = std::move(warnings);
           return std::shared_ptr<v0::detail::save_format>(std::move(out));
         });
   });
@@ -739,7 +740,7 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
       what.group, what.where, state_part{held->state.tensors, held->values},
       detail::state_options{options, as});
   out->held = held;
-  out->about_options = std::move(warnings);
+  out->more_warnings = std::move(warnings);
   return std::shared_ptr<v0::detail::save_format>(std::move(out));
 }
 

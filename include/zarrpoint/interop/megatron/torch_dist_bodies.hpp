@@ -157,11 +157,12 @@ ZARRPOINT_INLINE result<void> check_torch_dist_key(std::string_view key, std::st
                "that is what the common state is called where a checkpoint of torch_dist is read"};
 }
 
-/// Of a cell that lies on a device only that: its shard may be many cells.
+/// Of a cell that lies on a device only that: its shard may be many cells. A copy there is not
+/// given up, since this may be asked for again.
 ZARRPOINT_INLINE result<staged> stage_cell(const cell_write& cell, const context& how,
                                            memory_resource& resource) {
   std::unique_ptr<element_source> source;
-  if (cell.source) {
+  if (cell.source && !cell.reads_once) {
     ZARRPOINT_TRY(made, cell.source(how));
     source = std::move(made);
   }

@@ -602,11 +602,13 @@ ZARRPOINT_INLINE result<void> save_format::reuse(const std::shared_ptr<const voi
 
 ZARRPOINT_INLINE result<void> save_format::stage(std::vector<message> /*pieces*/, bool copies) {
   if (!copies) return {};
-  for (array_writes& array : writes_.arrays)
+  v0::detail::cell_copies kept(group_.how, options_.how.device_copy);
+  for (array_writes& array : writes_.arrays) {
+    const std::string& key = array.array->tensor.key;
     for (cell_write& cell : array.cells)
-      ZARRPOINT_CHECK(v0::detail::keep_elements(cell, group_.how)
-                          .at("the leaf " + v0::detail::in_quotes(array.array->tensor.key)));
-  return {};
+      ZARRPOINT_CHECK(kept.add(cell, key).at("the leaf " + v0::detail::in_quotes(key)));
+  }
+  return kept.finish(more_warnings);
 }
 
 ZARRPOINT_INLINE result<any_store> save_format::item() const {
@@ -796,7 +798,7 @@ ZARRPOINT_INLINE result<std::shared_ptr<v0::detail::collective_save>> make_save(
         [&](const v0::detail::save_group& of) -> result<std::shared_ptr<v0::detail::save_format>> {
           auto out = v0::detail::make_counted<save_format>(of, where, mine, options);
           out->early = staged;
-          out->about_options = std::move(warnings);
+          out->more_warnings = std::move(warnings);
           return std::shared_ptr<v0::detail::save_format>(std::move(out));
         });
   });
@@ -927,7 +929,7 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const format& as,
       what.group, what.where, tree_part{held->state.tensors, held->items},
       detail::tree_options{options, as});
   out->held = held;
-  out->about_options = std::move(warnings);
+  out->more_warnings = std::move(warnings);
   return std::shared_ptr<v0::detail::save_format>(std::move(out));
 }
 

@@ -92,18 +92,16 @@ class device_source : public element_source {
   template <class Self = device_source>
   static result<std::unique_ptr<element_source>> make(const tensor_view<Space>& from,
                                                       std::shared_ptr<staging_ring<Space>> ring) {
-    ZARRPOINT_TRY(made, make_own<Self>(from, std::move(ring)));
-    return std::unique_ptr<element_source>(std::move(made));
-  }
-
-  /// The same of a copy on the device, which is made first: after `settle` the caller may do with
-  /// `from` what he likes. Errors: `resource_limit` when there is no room for it, too.
-  template <class Self = device_source>
-  static result<std::unique_ptr<element_source>> make_copy(
-      const tensor_view<Space>& from, std::shared_ptr<staging_ring<Space>> ring) {
-    ZARRPOINT_TRY(made, make_own<Self>(from, std::move(ring)));
-    ZARRPOINT_CHECK(made->copy_all());
-    return std::unique_ptr<element_source>(std::move(made));
+    if (from.type.is_variable())
+      return error{errc::unsupported,
+                   "strings live in host memory only; load or save them without a device"};
+    ZARRPOINT_CHECK(byte_count(from.spec()));
+    const packed_rows rows = rows_of(from);
+    if (rows.bytes != 0) {
+      ZARRPOINT_CHECK(from.space.check(from.data + rows.low, rows.cover));
+      ZARRPOINT_CHECK(from.space.follow(from.ready));
+    }
+    return std::unique_ptr<element_source>(std::make_unique<Self>(from, std::move(ring)));
   }
 
   device_source(const tensor_view<Space>& from, std::shared_ptr<staging_ring<Space>> ring)
@@ -166,6 +164,31 @@ class device_source : public element_source {
     return out;
   }
 
+  result<void> copy_in_place() override {
+    const packed_rows rows = rows_of(from_);
+    if (rows.bytes == 0) return {};
+    bool packs = false;
+    if constexpr (kernel_space<Space>) packs = rows.cover != rows.bytes && has_kernels(from_.space);
+    if (!packs && rows.cover / 2 > rows.bytes)
+      return error{errc::resource_limit,
+                   "a copy on the device would take " + std::to_string(rows.cover) +
+                       " bytes for elements of " + std::to_string(rows.bytes)};
+    const std::size_t bytes = packs ? rows.bytes : rows.cover;
+    ZARRPOINT_TRY(memory, device_buffer<Space>::lasting(from_.space, bytes));
+    copy_ = std::move(memory);
+    auto copied = ask_for_copy(rows, packs);
+    if (!copied) {
+      static_cast<void>(wait_for_stream(from_.space));
+      copy_ = {};
+      return std::move(copied).failure();
+    }
+    copied_ = *copied;
+    copying_ = true;
+    from_.data = packs ? copy_.data() + rows.first : copy_.data() - rows.low;
+    if (packs) from_.strides = rows.strides;
+    return {};
+  }
+
   result<void> settle() override {
     if (!copying_) return {};
     copying_ = false;
@@ -188,21 +211,6 @@ class device_source : public element_source {
   }
 
  private:
-  template <class Self>
-  static result<std::unique_ptr<Self>> make_own(const tensor_view<Space>& from,
-                                                std::shared_ptr<staging_ring<Space>> ring) {
-    if (from.type.is_variable())
-      return error{errc::unsupported,
-                   "strings live in host memory only; load or save them without a device"};
-    ZARRPOINT_CHECK(byte_count(from.spec()));
-    const packed_rows rows = rows_of(from);
-    if (rows.bytes != 0) {
-      ZARRPOINT_CHECK(from.space.check(from.data + rows.low, rows.cover));
-      ZARRPOINT_CHECK(from.space.follow(from.ready));
-    }
-    return std::make_unique<Self>(from, std::move(ring));
-  }
-
   static packed_rows rows_of(const tensor_view<Space>& from) {
     return packed_rows::of(from.shape, from.strides, from.type.size());
   }
@@ -316,31 +324,6 @@ class device_source : public element_source {
         }));
     ZARRPOINT_CHECK(arrive(before));
     return guard.finish();
-  }
-
-  /// Copies all elements on the device, and reads the copy from then on.
-  result<void> copy_all() {
-    const packed_rows rows = rows_of(from_);
-    if (rows.bytes == 0) return {};
-    bool packs = false;
-    if constexpr (kernel_space<Space>) packs = rows.cover != rows.bytes && has_kernels(from_.space);
-    if (!packs && rows.cover / 2 > rows.bytes)
-      return error{errc::resource_limit,
-                   "a copy on the device would take " + std::to_string(rows.cover) +
-                       " bytes for elements of " + std::to_string(rows.bytes)};
-    const std::size_t bytes = packs ? rows.bytes : rows.cover;
-    ZARRPOINT_TRY(memory, device_buffer<Space>::lasting(from_.space, bytes));
-    copy_ = std::move(memory);
-    auto copied = ask_for_copy(rows, packs);
-    if (!copied) {
-      static_cast<void>(wait_for_stream(from_.space));
-      return std::move(copied).failure();
-    }
-    copied_ = *copied;
-    copying_ = true;
-    from_.data = packs ? copy_.data() + rows.first : copy_.data() - rows.low;
-    if (packs) from_.strides = rows.strides;
-    return {};
   }
 
   result<typename Space::event> ask_for_copy(const packed_rows& rows, [[maybe_unused]] bool packs) {
