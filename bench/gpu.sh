@@ -7,13 +7,14 @@
 #
 # FOLDER is on the disk to be measured, or on a tmpfs. MEGABYTES may be several, as 1024,4096. ROWS
 # are those that are measured, e.g. check,G1,G2: all by default, after a check of what loads bring.
-# All take less than ten minutes of an H200; `check,G1,G2` of 1024 with 3 rounds takes one.
+# All take less than ten minutes of an H200; `check,G1,G2` of 1024 with 3 rounds takes one. G2 has
+# rows of loads whose checksums the device compares, and G7 that kernel alone.
 # PATH, or the variable CUDA_HOME, leads to the CUDA toolkit. Where GPU_BENCH names a program that
 # is built already, nothing is compiled; GPU_BENCH_NOTE says of which commit, compiler and CUDA it is.
 # The table goes to standard output, and to build/gpu_bench/table.md.
 set -eu -o pipefail
 [ $# -ge 1 ] || {
-  sed -n '4,14s/^# \{0,1\}//p' "$0"
+  sed -n '4,15s/^# \{0,1\}//p' "$0"
   exit 2
 }
 mkdir -p "$1"

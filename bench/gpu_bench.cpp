@@ -127,11 +127,11 @@ class model {
   tensor_any make() const { return tensor_any::make(spec_, s_.space).value(); }
   std::vector<tensor_any>& targets() { return targets_; }
 
-  zp::result<void> try_load(bool verifies) {
+  zp::result<void> try_load(bool verifies, bool on_device = false) {
     const auto from = zp::open(path_, s_.how).value();
     std::vector<zp::load_target> wanted;
     for (std::size_t i = 0; i < targets_.size(); ++i) wanted.emplace_back(name(i), targets_[i]);
-    return zp::load_into_all(from, wanted, {.verify = verifies});
+    return zp::load_into_all(from, wanted, {.verify = verifies, .device_verify = on_device});
   }
   /// Ends the program where the tensors are not what was saved.
   void require_same() {
@@ -207,6 +207,12 @@ void load_rows(const setup& s, const zp::tensor& values,
     what.target = "none";
     bench::run(what, s.rounds);
   }
+  if (stored == way::blosc) {
+    what.name = row + std::string("load_into_all, ") + loaded.title() + ", verified on the device";
+    what.ours = [&] { loaded.try_load(true, true).value(); };
+    bench::run(what, s.rounds);
+    loaded.require_same();
+  }
   if (!verifies || bytes_count.second == 1) return;
   what.name = row + std::string("open, make and load_into_all, ") + loaded.title() + ", verified";
   what.ours = [&] {
@@ -257,7 +263,7 @@ void check(const setup& s) {
         model loaded(s, values, {bytes, count}, stored);
         for (int turn = 0; turn < 2; ++turn) {
           loaded.spoil();
-          loaded.try_load(stored != way::blosc_alone).value();
+          loaded.try_load(stored != way::blosc_alone, turn == 1).value();
           loaded.require_same();
           ++loads;
         }
@@ -280,7 +286,7 @@ void check(const setup& s) {
           bench::require(::pread(fd, &old, 1, at) == 1, "pread");
           const std::byte other = old ^ static_cast<std::byte>(1U << random() % 8);
           bench::require(::pwrite(fd, &other, 1, at) == 1, "pwrite");
-          const auto outcome = loaded.try_load(stored != way::blosc_alone);
+          const auto outcome = loaded.try_load(stored != way::blosc_alone, turn % 2 == 1);
           bench::require(stored == way::blosc_alone || !outcome, "an error of a damaged file");
           if (!outcome) ++refused;
           bench::require(::pwrite(fd, &old, 1, at) == 1, "pwrite");
@@ -556,7 +562,8 @@ void run_encode(const setup& s, const zp::tensor& values) {
   }
 }
 
-/// G7: stored bytes that are on the device already, decoded by its kernels alone.
+/// G7: stored bytes that are on the device already, decoded by its kernels alone, and compared with
+/// their checksums. Both are told in bytes of elements.
 void run_decode(const setup& s, const zp::tensor& values) {
   if (!zp::has_kernels(s.space)) return bench::print_note("G7: not measured, there are no kernels");
   const std::size_t bytes = std::min(s.bytes, std::size_t{1} << 30);
@@ -576,18 +583,25 @@ void run_decode(const setup& s, const zp::tensor& values) {
                     static_cast<int>(to_string(from.type).size()), to_string(from.type).data(),
                     100 * static_cast<double>(frames.stored()) / static_cast<double>(bytes),
                     launches);
-      bench::run({.name = told,
-                  .bytes = each * launches * bench::frames_on_device::chunk_bytes,
-                  .ours =
-                      [&] {
-                        for (std::size_t i = 0; i < launches; ++i)
-                          frames.decode(s.space, i * each, each);
-                        wait();
-                      },
-                  .floors = {{"pinned copy of the elements",
-                              [&] { bench::copy_to_device(s.pinned, bytes_of(to), bytes); }}},
-                  .target = launches == 1 ? ">= 3" : "none"},
-                 s.rounds);
+      bench::contest what{
+          .name = told,
+          .bytes = each * launches * bench::frames_on_device::chunk_bytes,
+          .ours =
+              [&] {
+                for (std::size_t i = 0; i < launches; ++i) frames.decode(s.space, i * each, each);
+                wait();
+              },
+          .floors = {{"pinned copy of the elements",
+                      [&] { bench::copy_to_device(s.pinned, bytes_of(to), bytes); }}},
+          .target = launches == 1 ? ">= 3" : "none"};
+      bench::run(what, s.rounds);
+      if (!is_first) continue;
+      what.name = "G7 checksums of what is stored alone, " + std::to_string(launches) + " launches";
+      what.ours = [&] {
+        for (std::size_t i = 0; i < launches; ++i) frames.compare(s.space, i * each, each);
+        wait();
+      };
+      bench::run(what, s.rounds);
     }
     frames.check();
   }

@@ -6,6 +6,7 @@
 
 #include <zarrpoint/codec/blosc/blosc.hpp>
 #include <zarrpoint/codec/blosc/frame_plan.hpp>
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/memory/device/device_buffer.hpp>
 
 #include "gpu_harness.hpp"
@@ -40,17 +41,19 @@ class frames_on_device {
     for (std::size_t i = 0; i < count; ++i) {
       space.copy_from_host(frames_.data() + at[i], frames[i].data(), {.width = frames[i].size()})
           .value();
-      require(
-          zp::detail::plan_blosc_frame(frames[i],
-                                       {address(frames_) + at[i], address(room_) + i * chunk_bytes,
-                                        address(to_) + i * chunk_bytes, chunk_bytes},
-                                       work_),
-          "a frame is none for a device");
+      require(zp::detail::plan_blosc_frame(
+                  frames[i],
+                  {address(frames_) + at[i], address(room_) + i * chunk_bytes,
+                   address(to_) + i * chunk_bytes, chunk_bytes, zp::crc32c(frames[i])},
+                  work_),
+              "a frame is none for a device");
       literals_to_.push_back(work_.literals.size());
       planes_to_.push_back(work_.planes.size());
+      work_.checksums.back().mark = i + 1;
     }
     literals_ = upload(work_.literals);
     planes_ = upload(work_.planes);
+    checksums_ = upload(work_.checksums);
     zp::detail::wait_for_stream(space).value();
   }
 
@@ -70,14 +73,23 @@ class frames_on_device {
                      planes_to_[from + count - 1] - plane, work_.most_bytes)
         .value();
   }
-  /// Ends the program where the device has other elements.
+  /// Has it compare the checksums of some.
+  void compare(const device_space& space, std::size_t from, std::size_t count) const {
+    const auto* const table = reinterpret_cast<const zp::device_checksum*>(checksums_.data());
+    space.compare_crc32c(table + from, count, failed_.data() + 8).value();
+  }
+  /// Ends the program where the device has other elements, or other checksums.
   void check() const {
     std::vector<std::byte> seen(elements_.size());
     std::byte failed[16];
+    space_.fill(failed_.data() + 8, std::byte{}, 8).value();
+    compare(space_, 0, chunks());
     space_.copy_to_host(seen.data(), to_.data(), {.width = seen.size()}).value();
     space_.copy_to_host(failed, failed_.data(), {.width = 16}).value();
     zp::detail::wait_for_stream(space_).value();
     require(failed[0] == std::byte{}, "the device found a stream that is none");
+    require(zp::load_le<std::uint64_t>(failed + 8) == chunks() * (chunks() + 1) / 2,
+            "the device found another checksum");
     const std::size_t whole = chunks() * chunk_bytes;
     require(std::memcmp(seen.data(), elements_.data(), whole) == 0, "the device decodes otherwise");
   }
@@ -113,7 +125,7 @@ class frames_on_device {
   device_space space_;
   zp::bytes_view elements_;
   std::size_t stored_ = 0;
-  buffer frames_, room_, to_, failed_, literals_, planes_;
+  buffer frames_, room_, to_, failed_, literals_, planes_, checksums_;
   zp::detail::frame_work work_;
   std::vector<std::size_t> literals_to_, planes_to_;  ///< of each chunk, the end of its part
 };

@@ -116,7 +116,11 @@ bool compressed(const std::string& path) {
   zp::save(path, {{"w", weight}}, {.rules = {{.codecs = zp::blosc_codecs()}}}).value();
 
   const auto there = load_weights<zp::cuda::tensor<float>>(path, {.space = stream.space()});
-  return there.download().value() == weight;
+  auto target = zp::cuda::tensor<float>::make({6000}, stream.space()).value();
+
+  zp::open(path).value().load_into("w", target, {.device_verify = true}).value();
+
+  return there.download().value() == weight && target.download().value() == weight;
 }
 
 bool other_streams(const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include "support/array_cases.hpp"
 #include "support/fake_device.hpp"
+#include "support/phase_recorder.hpp"
 #include "support/random_layout.hpp"
 #include "support/recording_store.hpp"
 #include "support/strided_device.hpp"
@@ -135,6 +136,26 @@ struct no_decoder_space : fake_space {
 };
 static_assert(kernel_space<no_decoder_space>);
 
+/// A device whose kernel for checksums is not what it should be.
+struct odd_checksum_space : fake_space {
+  enum kind { none, silent, forgetful, repeats, counts };
+  static inline kind is = none;
+
+  result<odd_checksum_space> lane(std::size_t i) const {
+    ZARRPOINT_TRY(own, fake_space::lane(i));
+    return odd_checksum_space{own};
+  }
+  result<void> compare_crc32c(const device_checksum* table, std::size_t count,
+                              std::byte* marks) const {
+    if (is == none) return error{errc::unsupported, "no such kernel"};
+    if (is == silent) return {};
+    if (is == counts) return fill(marks, std::byte{1}, 8);
+    if (is == repeats) ZARRPOINT_CHECK(fake_space::compare_crc32c(table, 1, marks));
+    return fake_space::compare_crc32c(table, count - 1, marks);
+  }
+};
+static_assert(kernel_space<odd_checksum_space> && forking_space<odd_checksum_space>);
+
 /// A device whose kernels find all streams damaged, after a function was called.
 struct doubtful_space : fake_space {
   static inline std::function<void()> before;
@@ -182,8 +203,13 @@ TEST_CASE("frames become elements on the device, whatever is asked for of them")
 
     const tensor values = weights(stored, shape, random);
     const recording_store store;
-    const array source = made_array(store, metadata, values.view());
-    if (pick(random, 3) == 0) store->objects.erase("a/c/0/0");  // there is the fill value
+    const auto digests = std::make_shared<chunk_digests>();
+    array source = made_array(store, metadata, values.view(), digests.get());
+    if (pick(random, 3) == 0) {
+      store->objects.erase("a/c/0/0");  // there is the fill value
+    } else if (pick(random, 2) == 0) {
+      source = source.expecting(digests);
+    }
     selection part(box::whole(shape));
     if (pick(random, 3) == 0) {  // a little less than all
       part.offset = {some(3), some(3)};
@@ -197,7 +223,7 @@ TEST_CASE("frames become elements on the device, whatever is asked for of them")
     std::uint64_t told = 0;
     how.progress = [&](const progress_event& at) { told = at.bytes_done; };
     how = with_scratch(how);
-    const read_options options{.cast = true, .how = &how};
+    const read_options options{.device_verify = pick(random, 2) == 0, .cast = true, .how = &how};
     tensor expected = tensor::make({wanted, part.shape}).value();
     source.read(part, expected.mutable_view(), options).value();
 
@@ -210,6 +236,8 @@ TEST_CASE("frames become elements on the device, whatever is asked for of them")
     CHECK(into.download() == dense_bytes_of(expected.view()));
     CHECK(told == byte_count(part.shape, stored.size()).value());
     if (seed % 8 == 7) CHECK(count.kernels.join_planes == 0);
+    if (!options.device_verify) CHECK(count.kernels.compare_crc32c == 0);
+    all.compare_crc32c += count.kernels.compare_crc32c;
     all.decode_literals += count.kernels.decode_literals;
     all.join_planes += count.kernels.join_planes;
     all.cast += count.kernels.cast;
@@ -217,6 +245,7 @@ TEST_CASE("frames become elements on the device, whatever is asked for of them")
     CHECK(count.live_allocations == 1);
     CHECK(count.due_operations == 0);
   }
+  CHECK(all.compare_crc32c > 0);
   CHECK(all.decode_literals > 0);
   CHECK(all.join_planes > 0);
   CHECK(all.cast > 0);
@@ -237,7 +266,7 @@ TEST_CASE("stored bytes go to the device as they are, many chunks by one kernel"
   CHECK(count.kernels.join_planes == 1);
   CHECK(count.kernels.move == 0);
   CHECK(count.bytes_from_host < (std::uint64_t{2} << 20) * 3 / 4);
-  CHECK(count.pageable_bytes == 4);  // whether a kernel found damage
+  CHECK(count.pageable_bytes == 16);  // whether a kernel found damage
 }
 
 TEST_CASE("stored bytes are verified on the host, and a damaged chunk is named") {
@@ -266,6 +295,87 @@ TEST_CASE("stored bytes are verified on the host, and a damaged chunk is named")
       CHECK(refused.failure().message == hosts.failure().message);
       CHECK(device.due_operations() == 0);
     }
+  }
+}
+
+TEST_CASE("checksums compared on the device: damage anywhere has the host's error") {
+  std::size_t compared = 0;
+  for (const bool has_trailer : {false, true}) {
+    for (const bool checksums : {true, false}) {
+      if (!checksums && !has_trailer) continue;
+      CAPTURE(has_trailer);
+      CAPTURE(checksums);
+      one_case of(has_trailer ? std::vector<codec_spec>{crc32c_spec()} : std::vector<codec_spec>{});
+      const array source = of.source.expecting(of.digests);
+      fake_device device(7);
+      const target into({&device, 0}, of.type, of.shape);
+      context how;
+      how.executor = {};
+      how = with_scratch(how);
+      const read_options options{.checksums = checksums, .device_verify = true, .how = &how};
+      const auto load = [&] {
+        return detail::read_to_device(source, box::whole(of.shape), into.view(), options);
+      };
+      test::phase_recorder seen;
+      how.observer = &seen;
+      load().value();
+      CHECK(into.download() == dense_bytes_of(of.values.view()));
+      CHECK(device.count().kernels.compare_crc32c == 1);
+      CHECK(device.count().bytes_from_host < (std::uint64_t{2} << 20) * 3 / 4);
+      CHECK(seen.of(phase::verify).events == 0);  // by the host
+      how.observer = nullptr;
+      // Headers, streams, raw planes and the checksum itself, of the first chunk and others.
+      const recording_store::bytes good = of.store.at("a/c/1/0");
+      const std::size_t first = good.size() / 8;  // about as much as a chunk
+      for (const std::size_t at :
+           {std::size_t{0}, std::size_t{3}, std::size_t{5}, std::size_t{13}, std::size_t{17},
+            std::size_t{21}, std::size_t{40'000}, std::size_t{66'000}, std::size_t{80'000},
+            first - 100, first, first + 30'000, 5 * first, good.size() - 200}) {
+        CAPTURE(at);
+        of.store.set("a/c/1/0", good);
+        of.damage("a/c/1/0", at);
+        std::vector<std::byte> host(byte_count(of.shape, 2).value());
+        const result<void> hosts = source.read(
+            box::whole(of.shape), dense_view(host.data(), {of.type, of.shape}), options);
+        const result<void> refused = load();
+        REQUIRE(refused.has_value() == hosts.has_value());
+        if (refused) continue;  // between two chunks
+        CHECK(refused.failure().code == errc::corrupt);
+        CHECK(refused.failure().message == hosts.failure().message);
+        CHECK(refused.failure().message.find("chunk c/1/0") != std::string::npos);
+        CHECK(device.due_operations() == 0);
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared > 38);  // of 42
+}
+
+TEST_CASE("checksums compared on the device: who does not tell that one is right is not believed") {
+  for (const auto kind :
+       {odd_checksum_space::none, odd_checksum_space::silent, odd_checksum_space::forgetful,
+        odd_checksum_space::repeats, odd_checksum_space::counts}) {
+    CAPTURE(static_cast<int>(kind));
+    odd_checksum_space::is = kind;
+    one_case of({crc32c_spec()});
+    fake_device device(3);
+    const target into({&device, 0}, of.type, of.shape);
+    const auto load = [&] {
+      return detail::read_to_device(of.source, box::whole(of.shape),
+                                    into.view<odd_checksum_space>(), {.device_verify = true});
+    };
+    load().value();
+    CHECK(into.download() == dense_bytes_of(of.values.view()));
+    CHECK(device.count().bytes_from_host > std::uint64_t{2} << 20);  // all, by the host
+    of.damage("a/c/1/0", 70'000);
+    std::vector<std::byte> host(byte_count(of.shape, 2).value());
+    const result<void> hosts =
+        of.source.read(box::whole(of.shape), dense_view(host.data(), {of.type, of.shape}));
+    const result<void> refused = load();
+    REQUIRE_FALSE(refused);
+    REQUIRE_FALSE(hosts);
+    CHECK(refused.failure().message == hosts.failure().message);
+    CHECK(device.due_operations() == 0);
   }
 }
 
@@ -409,7 +519,7 @@ TEST_CASE("frames of other compressors are tried once, then the host's") {
 
 TEST_CASE("no fault of the device leaves work behind, or passes for success") {
   const thread_pool pool(2);
-  const one_case of;
+  const one_case of({crc32c_spec()});
   std::size_t faults = 0;
   for (const device_fault fault : device_faults) {
     for (std::uint64_t after = 0;; ++after) {
@@ -426,7 +536,8 @@ TEST_CASE("no fault of the device leaves work behind, or passes for success") {
         how = with_scratch(how);
         device.arm(fault, after);
         const result<void> done =
-            detail::read_to_device(of.source, box::whole(of.shape), into.view(), {.how = &how});
+            detail::read_to_device(of.source, box::whole(of.shape), into.view(),
+                                   {.device_verify = after % 4 < 2, .how = &how});
         fired = device.fired();
         CHECK(device.due_operations() == 0);
         if (!fired) CHECK(done.has_value());

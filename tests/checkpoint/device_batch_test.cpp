@@ -251,11 +251,11 @@ struct compressed {
       targets.emplace_back("f" + std::to_string(i), float_targets.back());
     }
   }
-  result<void> load(const checkpoint& from) const {
+  result<void> load(const checkpoint& from, const load_options& options = {}) const {
     std::vector<const detail::bound_target*> bound;
     for (const load_target& one : targets) bound.push_back(&one.bound());
     for (const load_target& one : targets) one.bound().mark(false);
-    return detail::device_batch<fake_space>({from, {}, bound}).run();
+    return detail::device_batch<fake_space>({from, options, bound}).run();
   }
   /// How many are marked as loaded; all of those are right.
   std::size_t loaded() const {
@@ -285,10 +285,11 @@ TEST_CASE("compressed tensors are decoded by the devices, and all at a time") {
   context how;
   how.executor = pool.executor();
   const checkpoint from = open(many.store, how).value();
-  many.load(from).value();
+  many.load(from, {.device_verify = true}).value();
   CHECK(many.loaded() == 24);
   for (const fake_device* device : {&first, &second}) {
     const auto count = device->count();
+    CHECK(count.kernels.compare_crc32c == count.kernels.decode_literals);
     CHECK(count.kernels.decode_literals > 3);
     CHECK(count.kernels.join_planes == count.kernels.decode_literals);
     CHECK(count.due_operations == 0);
@@ -296,7 +297,10 @@ TEST_CASE("compressed tensors are decoded by the devices, and all at a time") {
 }
 
 TEST_CASE("a damaged frame is that of its tensor, by the device or the host") {
-  for (const bool checksums : {true, false}) {
+  std::string told;
+  for (const load_options& options :
+       {load_options{}, load_options{.device_verify = true}, load_options{.verify = false},
+        load_options{.verify = false, .device_verify = true}}) {
     fake_device device(1, std::size_t{256} << 20);
     compressed many(6);
     many.add_targets({{&device, 0}});
@@ -306,11 +310,14 @@ TEST_CASE("a damaged frame is that of its tensor, by the device or the host") {
     const checkpoint from = open(many.store).value();
     std::vector<const detail::bound_target*> bound;
     for (const load_target& one : many.targets) bound.push_back(&one.bound());
-    const load_options options{.verify = checksums};
     const result<void> done = detail::device_batch<fake_space>({from, options, bound}).run();
     REQUIRE_FALSE(done);
     CHECK(done.failure().code == errc::corrupt);
     CHECK(done.failure().message.find("load \"h1\"") == 0);
+    // The host's words, no matter who found it.
+    if (options.verify && told.empty()) told = done.failure().message;
+    CHECK((!options.verify || done.failure().message == told));
+    CHECK((device.count().kernels.compare_crc32c > 0) == options.device_verify);
     CHECK_FALSE(many.half_targets[1].loaded());
     CHECK(many.loaded() > 0);
     CHECK(device.due_operations() == 0);
@@ -337,7 +344,7 @@ TEST_CASE("no fault of a device marks compressed tensors that are not there") {
         if (after % 2 == 0) how.executor = pool.executor();
         const checkpoint from = open(many.store, how).value();
         device.arm(fault, after);
-        const result<void> done = many.load(from);
+        const result<void> done = many.load(from, {.device_verify = after % 4 < 2});
         fired = device.fired();
         CHECK(device.due_operations() == 0);
         if (!fired) CHECK(done.has_value());

@@ -33,13 +33,13 @@ std::uint32_t crc32c_in_steps(const kernels::crc32c_job& job) {
     const auto all = [&](auto&& step) {
       for (std::uint32_t t = 256; t-- > 0;) step(kernels::thread_place{block, blocks, t});
     };
-    all([&](auto place) { kernels::crc32c_prepare(job, *shared, place); });
+    all([&](auto place) { kernels::crc32c_prepare(job, kernels::crc32c_known, *shared, place); });
     all([&](auto place) { kernels::crc32c_sum_rows(job, *shared, place); });
     for (std::uint32_t level = 0; level < kernels::crc32c_levels; ++level) {
       // In any order: what one thread of a level writes, no other reads.
       const auto first = static_cast<std::uint32_t>(block + level) % 256;
       for (std::uint32_t t = 0; t < 256; ++t)
-        kernels::crc32c_join(job, *shared, level, (first + 37 * t) % 256);
+        kernels::crc32c_join(kernels::crc32c_known, *shared, level, (first + 37 * t) % 256);
     }
     sum ^= kernels::crc32c_of_block(job, *shared, block);
   }
@@ -103,6 +103,49 @@ TEST_CASE("crc32c kernel: launched, with barriers between its threads") {
   CHECK(simulated.remembered == cudaSuccess);
 }
 
+TEST_CASE("crc32c kernel: each entry of a table by one block, of any size from one byte on") {
+  random_source random(66);
+  for (int n = 0; n < 2000; ++n) {
+    CAPTURE(n);
+    const std::size_t longest = n % 100 == 0 ? 2'000'000 : n % 5 == 1 ? 40'000 : 300;
+    const std::size_t bytes = 1 + pick(random, longest);
+    shifted_bytes at(random, bytes, 0);
+    const std::uint32_t expected = crc32c_on_host(at.data(), bytes);
+    const zp::device_checksum one{kernels::address_of(at.data()), 1,
+                                  static_cast<std::uint32_t>(bytes), expected};
+    REQUIRE(crc32c_in_steps(kernels::crc32c_job_of(one)) == expected);
+  }
+}
+
+TEST_CASE("crc32c kernel: the marks of a table's entries that are right, and of no others") {
+  random_source random(67);
+  simulated = {};
+  simulated.has_barriers = true;
+  std::vector<shifted_bytes> data;
+  std::vector<zp::device_checksum> table;
+  std::uint64_t expected = 3;  // what was there before stays
+  for (const std::size_t bytes : {1UL, 5'000UL, 16UL, 70'001UL, 4'096UL, 8'192UL}) {
+    const std::size_t damaged = pick(random, 3);
+    shifted_bytes& at = data.emplace_back(random, bytes, 0);
+    table.push_back({kernels::address_of(at.data()), random(), static_cast<std::uint32_t>(bytes),
+                     crc32c_on_host(at.data(), bytes)});
+    if (damaged == 0) at.data()[pick(random, bytes)] ^= std::byte{1};
+    if (damaged == 1) table.back().crc32c ^= 0x80000000;
+    if (damaged == 2) expected += table.back().mark;
+  }
+  CHECK(expected != 3);
+  alignas(8) std::byte marks[16]{std::byte{3}};
+  REQUIRE(kernels::compare_crc32c(nullptr, table.data(), table.size(), marks) == cudaSuccess);
+  CHECK(zp::load_le<std::uint64_t>(marks) == expected);
+  CHECK(simulated.launches == 1);
+  CHECK(kernels::compare_crc32c(nullptr, table.data(), 0, marks) == cudaSuccess);
+  CHECK(kernels::compare_crc32c(nullptr, table.data(), 1, marks + 4) == cudaErrorInvalidValue);
+  CHECK(simulated.launches == 1);
+  simulated.next_error = cudaErrorLaunchFailure;
+  CHECK(kernels::compare_crc32c(nullptr, table.data(), 1, marks) == cudaErrorLaunchFailure);
+  CHECK(simulated.remembered == cudaSuccess);
+}
+
 TEST_CASE("crc32c kernel: a block of 20 GiB adds what is there between zeros") {
   constexpr std::uint64_t bytes = (std::uint64_t{20} << 30) + 4711;
   const sparse_memory memory(bytes + 16);
@@ -124,10 +167,12 @@ TEST_CASE("crc32c kernel: a block of 20 GiB adds what is there between zeros") {
   part.rows = job.rows;
   std::uint32_t sum = job.of_zeros;
   for (std::uint64_t b = block; b < block + 2; ++b) {
-    for (std::uint32_t t = 0; t < 256; ++t) kernels::crc32c_prepare(part, *shared, {b, 0, t});
+    for (std::uint32_t t = 0; t < 256; ++t)
+      kernels::crc32c_prepare(part, kernels::crc32c_known, *shared, {b, 0, t});
     for (std::uint32_t t = 0; t < 256; ++t) kernels::crc32c_sum_rows(part, *shared, {b, 0, t});
     for (std::uint32_t level = 0; level < kernels::crc32c_levels; ++level) {
-      for (std::uint32_t t = 0; t < 256; ++t) kernels::crc32c_join(part, *shared, level, t);
+      for (std::uint32_t t = 0; t < 256; ++t)
+        kernels::crc32c_join(kernels::crc32c_known, *shared, level, t);
     }
     sum ^= kernels::crc32c_of_block(part, *shared, b);
   }

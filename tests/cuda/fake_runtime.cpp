@@ -328,6 +328,12 @@ const zarrpoint::cuda::kernel_table* fake_kernels() {
       [](cudaStream_t stream, std::byte* to, const std::byte* from, std::size_t bytes) {
         return on(stream, [&](const fake_space& space) { return space.crc32c(to, from, bytes); });
       },
+      [](cudaStream_t stream, const zp::device_checksum* table, std::size_t count,
+         std::byte* marks) {
+        return on(stream, [&](const fake_space& space) {
+          return space.compare_crc32c(table, count, marks);
+        });
+      },
       [](cudaStream_t stream, const zp::device_literals* table, std::size_t count,
          std::byte* failed) {
         return on(stream, [&](const fake_space& space) {

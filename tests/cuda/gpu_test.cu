@@ -246,6 +246,41 @@ TEST_CASE("crc32c: sizes and addresses") {
   }
 }
 
+TEST_CASE("crc32c: tables, of which the marks of what is right come back") {
+  random_source random(15);
+  for (int n = 0; n < 100; ++n) {
+    CAPTURE(n);
+    std::vector<zp::device_checksum> table(1 + pick(random, n % 10 == 0 ? 3'000 : 40));
+    std::vector<std::byte> source;
+    std::uint64_t expected = 0;
+    std::vector<std::size_t> at;
+    for (zp::device_checksum& one : table) {
+      one.bytes =
+          static_cast<std::uint32_t>(1 + pick(random, table.size() < 8 ? 2'000'000 : 9'000));
+      at.push_back(source.size());
+      const std::vector<std::byte> more = random_bytes(random, (one.bytes + 15) / 16 * 16);
+      source.insert(source.end(), more.begin(), more.end());
+      one.crc32c = zp::crc32c({source.data() + at.back(), one.bytes});
+      one.mark = random();
+      if (pick(random, 4) == 0) {
+        one.crc32c ^= 1U << pick(random, 32);
+      } else {
+        expected += one.mark;
+      }
+    }
+    const device_bytes from(source, 0);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i].from = address(from.data() + at[i]);
+    const zp::bytes_view entries = std::as_bytes(std::span(table));
+    const device_bytes there(std::vector<std::byte>(entries.begin(), entries.end()), 0);
+    const device_bytes marks(std::vector<std::byte>(8), 0);
+    space()
+        .compare_crc32c(reinterpret_cast<const zp::device_checksum*>(there.data()), table.size(),
+                        marks.data())
+        .value();
+    REQUIRE(zp::load_le<std::uint64_t>(marks.download().data()) == expected);
+  }
+}
+
 TEST_CASE("more than 4 GiB, where the device has them") {
   constexpr std::size_t bytes = (std::size_t{5} << 30) + 48;
   auto large = space().allocate(bytes);
@@ -407,7 +442,7 @@ TEST_CASE("compressed: loads to the device bring what was saved") {
     std::vector<zp::load_target> wanted;
     for (std::size_t i = 0; i < leaf_count; ++i)
       wanted.emplace_back("t" + std::to_string(i), targets[i]);
-    zp::load_into_all(zp::open(store).value(), wanted).value();
+    zp::load_into_all(zp::open(store).value(), wanted, {.device_verify = n % 2 == 0}).value();
     for (std::size_t i = 0; i < leaf_count; ++i) {
       CAPTURE(i);
       std::vector<std::byte> seen(values[i].size());
@@ -480,6 +515,34 @@ TEST_CASE(
     std::vector<std::byte> seen(values.size());
     target.download(seen).value();
     CHECK(std::memcmp(seen.data(), here->view().data, seen.size()) == 0);
+  }
+}
+
+TEST_CASE("compressed: checksums compared on the device, whose damage has the host's error") {
+  random_source random(19);
+  const zp::tensor_spec spec{zp::dtype_kind::bfloat16, {300'000}};
+  const std::vector<std::byte> values = elements_of(random, spec.type, 300'000);
+  const zp::memory_store store;
+  zp::save(store, {{"w", zp::dense_view(values.data(), spec)}},
+           {.rules = {{.codecs = zp::blosc_codecs()}}})
+      .value();
+  const zp::store_key key = zp::store_key::parse("w/c.0").value();
+  const auto blob = store.open(key).value();
+  std::vector<std::byte> good(blob->size());
+  blob->read(0, good).value();
+  gpu::tensor_any target = gpu::tensor_any::make(spec, space()).value();
+  for (int n = 0; n < 100; ++n) {
+    CAPTURE(n);
+    std::vector<std::byte> stored = good;
+    const std::size_t near = n % 2 == 0 ? std::min<std::size_t>(stored.size(), 400) : stored.size();
+    stored[pick(random, near)] ^= static_cast<std::byte>(1U << pick(random, 8));
+    store.put(key, stored).value();
+    const zp::checkpoint opened = zp::open(store).value();
+    const auto there = opened.load_into("w", target, {.device_verify = true});
+    const auto by_host = opened.load_into("w", target);
+    REQUIRE_FALSE(there);
+    REQUIRE_FALSE(by_host);
+    CHECK(there.failure().message == by_host.failure().message);
   }
 }
 

@@ -39,6 +39,16 @@ TEST_CASE("device_segment: what kernels read from the device") {
   CHECK(words[2] == 3);
 }
 
+TEST_CASE("device_checksum: what kernels read from the device") {
+  static_assert(sizeof(zp::device_checksum) == 24 && alignof(zp::device_checksum) == 8);
+  const zp::device_checksum one{1, 2, 3, 4};
+  std::uint64_t words[3];
+  std::memcpy(words, &one, sizeof one);
+  CHECK(words[0] == 1);
+  CHECK(words[1] == 2);
+  CHECK(words[2] == (std::uint64_t{4} << 32 | 3));
+}
+
 TEST_CASE("device_symbols: what kernels read from the device") {
   static_assert(sizeof(zp::device_symbols) == 176 && alignof(zp::device_symbols) == 8);
   const zp::device_symbols one{.to = 1, .from = 2, .bytes = 3, .step = 4, .kind = 5};

@@ -41,6 +41,10 @@ TEST_CASE("kernels: each member of the table is what its name says") {
   std::memcpy(at, "123456789", 9);
   CHECK(table.crc32c(nullptr, to, at, 9) == cudaSuccess);
   CHECK(zp::load_le<std::uint32_t>(to) == 0xe3069283);
+  const zp::device_checksum digits{reinterpret_cast<std::uintptr_t>(at), 17, 9, 0xe3069283};
+  std::memset(to, 0, 8);
+  CHECK(table.compare_crc32c(nullptr, &digits, 1, to) == cudaSuccess);
+  CHECK(zp::load_le<std::uint64_t>(to) == 17);
 }
 
 }  // namespace kernels_test

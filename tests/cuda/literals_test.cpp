@@ -314,7 +314,8 @@ TEST_CASE("literals kernel: by launches, with the barriers that it has") {
     if (!placed.plan()) continue;
     alignas(4) std::byte failed[4]{};
     simulated.has_barriers = true;
-    const auto& [literals, planes, most, room] = placed.work;
+    const auto& [literals, planes, checksums, most, room] = placed.work;
+    CHECK(checksums.empty());
     CHECK(room < SIZE_MAX);
     REQUIRE(kernels::decode_literals(nullptr, literals.data(), literals.size(), failed) ==
             cudaSuccess);

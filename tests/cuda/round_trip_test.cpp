@@ -339,14 +339,16 @@ TEST_CASE(
     const checkpoint read = open(store).value();
     auto a = zarrpoint::cuda::tensor<float>::make({600'000}, space).value();
     auto b = zarrpoint::cuda::tensor<float>::make({600'000}, space).value();
+    const zarrpoint::load_options how{.device_verify = true};
     if (together) {
-      load_into_all(read, {{"a", a}, {"b", b}}).value();
+      load_into_all(read, {{"a", a}, {"b", b}}, how).value();
     } else {
-      read.load_into("a", a).value();
-      read.load_into("b", b).value();
+      read.load_into("a", a, how).value();
+      read.load_into("b", b, how).value();
     }
     const auto count = fake_cuda_device(1).count().kernels;
     CHECK(count.decode_literals > 0);
+    CHECK(count.compare_crc32c == count.decode_literals);
     CHECK(count.join_planes == count.decode_literals);
     CHECK(a.download().value() == values);
     CHECK(b.download().value() == values);

@@ -64,6 +64,9 @@ inline void atomicOr(std::uint32_t* at, std::uint32_t value) {
 inline void atomicAdd(std::uint32_t* at, std::uint32_t value) {
   __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
 }
+inline void atomicAdd(unsigned long long* at, unsigned long long value) {
+  __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
+}
 
 namespace zarrpoint_test {
 

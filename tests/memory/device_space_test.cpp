@@ -312,10 +312,19 @@ TEST_CASE("fake_device: its kernels mean what the concept says") {
   space.copy_from_host(from, digits.data(), {.width = 9}).value();
   CHECK(space.crc32c(to, from, 9));
   CHECK(load_le<std::uint32_t>(download(space, to, 4).data()) == 0xe3069283u);
+  const std::uint64_t digits_at = reinterpret_cast<std::uintptr_t>(from);
+  const device_checksum sums[] = {
+      {digits_at, 5, 9, 0xe3069283}, {digits_at, 7, 9, 0xe3069284}, {digits_at, 11, 8, 0xe3069283}};
+  space.copy_from_host(table, reinterpret_cast<const std::byte*>(sums), {.width = sizeof sums})
+      .value();
+  CHECK(space.fill(to, std::byte{}, 8));
+  CHECK(space.compare_crc32c(reinterpret_cast<const device_checksum*>(table), 3, to));
+  CHECK(load_le<std::uint64_t>(download(space, to, 8).data()) == 5);
   const kernel_counts kernels = device.count().kernels;
   CHECK(kernels.move == 3);
-  CHECK(kernels.scatter + kernels.cast + kernels.swap_bytes + kernels.unshuffle + kernels.crc32c ==
-        5);
+  CHECK(kernels.scatter + kernels.cast + kernels.swap_bytes + kernels.unshuffle + kernels.crc32c +
+            kernels.compare_crc32c ==
+        6);
   for (std::byte* const memory : {from, to, table}) device.free(memory);
   CHECK(device.live_allocations() == 0);
 }

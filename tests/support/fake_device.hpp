@@ -120,6 +120,13 @@ struct fake_space {
       return zp::result<void>{};
     });
   }
+  zp::result<void> compare_crc32c(const zp::device_checksum* table, std::size_t count,
+                                  std::byte* marks) const {
+    const auto* first = reinterpret_cast<const std::byte*>(table);
+    const std::size_t bytes = count * sizeof(zp::device_checksum);
+    return owner->launch(stream, &kernel_counts::compare_crc32c, {{first, bytes}, {marks, 8}},
+                         [=, d = owner] { return d->run_compare_crc32c(first, count, marks); });
+  }
   zp::result<void> decode_literals(const zp::device_literals* table, std::size_t count,
                                    std::byte* failed) const {
     const auto* first = reinterpret_cast<const std::byte*>(table);

@@ -64,8 +64,9 @@ class fake_device {
     std::size_t live_bytes = 0;
     std::size_t peak_bytes = 0;  ///< the most that were live at once
     std::size_t pinned_ranges = 0;
-    std::size_t due_operations = 0;  ///< copies, fills and kernels that did not run yet
-    std::uint64_t copies = 0;        ///< between host and device, whether they have run or not
+    std::size_t most_pinned_bytes = 0;  ///< the most that were pinned at once
+    std::size_t due_operations = 0;     ///< copies, fills and kernels that did not run yet
+    std::uint64_t copies = 0;           ///< between host and device, whether they have run or not
     std::uint64_t bytes_to_host = 0;
     std::uint64_t bytes_from_host = 0;
     std::uint64_t pageable_bytes = 0;  ///< of both, those whose host memory was not pinned
@@ -194,6 +195,19 @@ class fake_device {
           !memory_.is_allocated({from, one.bytes}, false))
         return failure("a segment outside of every allocation");
       if (one.bytes != 0) std::memmove(own(to), own(from), one.bytes);
+    }
+    return {};
+  }
+  /// The same of checksums.
+  zp::result<void> run_compare_crc32c(const std::byte* table, std::size_t count, std::byte* marks) {
+    for (std::size_t i = 0; i < count; ++i) {
+      zp::device_checksum one;
+      std::memcpy(&one, own(table) + i * sizeof one, sizeof one);
+      const auto* const from = reinterpret_cast<const std::byte*>(one.from);
+      if (one.from % 16 != 0 || one.bytes == 0 || !memory_.is_allocated({from, one.bytes}, false))
+        return failure("a checksum of what is not aligned, nothing, or not allocated");
+      if (zp::crc32c({own(from), one.bytes}) != one.crc32c) continue;
+      zp::store_le<std::uint64_t>(own(marks), zp::load_le<std::uint64_t>(own(marks)) + one.mark);
     }
     return {};
   }
@@ -402,7 +416,8 @@ class fake_device {
     if (kind != nullptr) ++(counters_.kernels.*kind);
     operation one;
     one.device_side = std::move(used);
-    one.has_table = kind == &kernel_counts::scatter || kind == &kernel_counts::decode_literals ||
+    one.has_table = kind == &kernel_counts::scatter || kind == &kernel_counts::compare_crc32c ||
+                    kind == &kernel_counts::decode_literals ||
                     kind == &kernel_counts::join_planes || kind == &kernel_counts::count_symbols ||
                     kind == &kernel_counts::encode_symbols;
     one.run = std::move(run);
@@ -459,6 +474,10 @@ class fake_device {
       if (one.meets(wanted)) return failure("host memory is pinned already");
     }
     pinned_.push_back(wanted);
+    const std::size_t all =
+        std::accumulate(pinned_.begin(), pinned_.end(), std::size_t{0},
+                        [](std::size_t sum, const range& one) { return sum + one.bytes; });
+    counters_.most_pinned_bytes = std::max(counters_.most_pinned_bytes, all);
     ++counters_.pins;
     return {};
   }

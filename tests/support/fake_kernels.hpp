@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <zarrpoint/core/checksum/crc32c.hpp>
 #include <zarrpoint/memory/cast.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 
@@ -27,6 +28,7 @@ struct kernel_counts {
   std::uint64_t swap_bytes = 0;
   std::uint64_t unshuffle = 0;
   std::uint64_t crc32c = 0;
+  std::uint64_t compare_crc32c = 0;
   std::uint64_t decode_literals = 0;
   std::uint64_t join_planes = 0;
   std::uint64_t count_symbols = 0;

@@ -232,6 +232,10 @@ class load_observer {
 struct load_options {
   bool cast = false;   ///< allow a conversion to the element type of the target
   bool verify = true;  ///< compare checksums with the commit document's; sizes always are
+  /// Of chunks that a device decodes the checksums are compared there, too, and not on the host.
+  /// What a kernel does not say to be right is read again by the host, whose error counts. Off, as
+  /// this kernel has been run on the host alone so far: docs/devices.md.
+  bool device_verify = false;
   /// An absent chunk reads as the fill value, as Zarr has it, in checkpoints that others
   /// wrote. Ours say which chunks there are: a lost one is always an error.
   bool allow_missing_chunks = true;

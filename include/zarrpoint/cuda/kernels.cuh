@@ -18,16 +18,11 @@ namespace zarrpoint { inline namespace v0 { namespace cuda {
 /// `nvcc -std=c++20 --expt-relaxed-constexpr`, includes this header and hands the address to the
 /// others. Not with `--use_fast_math`: casts would take subnormal floats for zeros.
 inline const kernel_table& kernels() noexcept {
-  static constexpr kernel_table table{&detail::move,
-                                      &detail::scatter,
-                                      &detail::cast,
-                                      &detail::swap_bytes,
-                                      &detail::unshuffle,
-                                      &detail::crc32c,
-                                      &detail::decode_literals,
-                                      &detail::join_planes,
-                                      &detail::count_symbols,
-                                      &detail::encode_symbols};
+  static constexpr kernel_table table{
+      &detail::move,           &detail::scatter,         &detail::cast,
+      &detail::swap_bytes,     &detail::unshuffle,       &detail::crc32c,
+      &detail::compare_crc32c, &detail::decode_literals, &detail::join_planes,
+      &detail::count_symbols,  &detail::encode_symbols};
   return table;
 }
 

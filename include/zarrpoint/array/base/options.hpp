@@ -25,6 +25,8 @@ struct read_options {
   const chunk_digests* expected = nullptr;  // those of `array::expecting` when null
   /// False: of `expected`, only what is stored and its sizes are compared, not the checksums.
   bool checksums = true;
+  /// See `load_options::device_verify`.
+  bool device_verify = false;
   /// Let the memory have another dtype: elements are cast, chunk by chunk (see
   /// core/types/convert.hpp).
   bool cast = false;

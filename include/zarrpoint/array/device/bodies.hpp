@@ -306,38 +306,47 @@ ZARRPOINT_INLINE result<std::vector<stored_chunk>> stored_read::read(mutable_byt
     auto taken = read_chunk(item, from, into.subspan(used));
     if (!taken && of_.sharded()) taken = std::move(taken).at(of_.inner_name(item.inner));
     if (!taken) return std::move(taken).at("chunk " + key).failure();
-    stored_chunk& one = out.emplace_back(stored_chunk{item.first_element, used, *taken});
+    stored_chunk& one = out.emplace_back(*std::move(taken));
+    one.index = item.first_element;
+    one.offset = used;
     for (std::size_t d = 0; d < one.index.rank(); ++d) one.index[d] /= steps_.grid_.inner_shape[d];
-    if (taken->empty()) continue;
-    const std::size_t bytes = taken->size() + alignment - 1 + sizeof(std::uint32_t);
+    if (one.bytes.empty()) continue;
+    const std::size_t bytes = one.bytes.size() + alignment - 1 + sizeof(std::uint32_t);
     used = std::min(used + bytes / alignment * alignment, into.size());
   }
   return out;
 }
 
-ZARRPOINT_INLINE result<bytes_view> stored_read::read_chunk(const plan_item& item,
-                                                            const read_operation::opened& from,
-                                                            mutable_bytes into) const {
+ZARRPOINT_INLINE result<stored_chunk> stored_read::read_chunk(const plan_item& item,
+                                                              const read_operation::opened& from,
+                                                              mutable_bytes into) const {
   constexpr std::size_t trailer = sizeof(std::uint32_t);
+  stored_chunk out;
   ZARRPOINT_TRY(found, steps_.check_entry(item, from));
-  const bool has_trailer = of_.layout.chain().ends_with_crc32c();
   if (found.entry.absent() || found.entry.size > into.size() || found.entry.size <= trailer)
-    return bytes_view();
+    return out;
   const mutable_bytes stored = into.first(static_cast<std::size_t>(found.entry.size));
   ZARRPOINT_CHECK(
       steps_.read_stored({item, nowhere_, *from.object->bytes, found.entry, nullptr}, stored));
-  if (!has_trailer) {
-    ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
-    return bytes_view(stored);
+  const bool by_device = steps_.options_.device_verify;
+  if (!of_.layout.chain().ends_with_crc32c()) {
+    out.bytes = stored;
+    if (by_device && found.digest != nullptr) out.crc32c = *found.digest;
+    if (!by_device) ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
+    return out;
   }
+  out.bytes = stored.first(stored.size() - trailer);
+  const auto told = load_le<std::uint32_t>(stored.data() + out.bytes.size());
   // The digest is that of the trailer: no bytes but these are looked at.
-  if (found.digest != nullptr &&
-      load_le<std::uint32_t>(stored.data() + (stored.size() - trailer)) != *found.digest)
+  if (found.digest != nullptr && told != *found.digest)
     ZARRPOINT_CHECK(steps_.verify(stored, found.digest));
+  if (by_device) {
+    out.crc32c = told;
+    return out;
+  }
   const phase_scope verifies = steps_.at(phase::verify, stored.size());
-  const bytes_view frame = stored.first(stored.size() - trailer);
-  const bool is_good = crc32c(frame) == load_le<std::uint32_t>(stored.data() + frame.size());
-  return is_good ? frame : bytes_view();  // the host's decoder has the words for it
+  if (crc32c(out.bytes) != told) out.bytes = {};  // the host's decoder has the words for it
+  return out;
 }
 
 // ----------------------------------------------------------------------------- encoding_source.hpp

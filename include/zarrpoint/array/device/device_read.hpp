@@ -50,7 +50,8 @@ struct device_share {
 /// were shuffled are put together there, too, if they are large and most of them is wanted. Frames
 /// of Blosc that kernels know are decoded there under the same conditions. Else the host does it on
 /// the way. A piece of one inner chunk that is larger than a slot of the ring takes host memory of
-/// its size. Checksums are verified on the host.
+/// its size. Checksums are verified on the host, or of frames on the device with
+/// `read_options::device_verify`.
 template <device_space Space>
 class device_read {
  public:

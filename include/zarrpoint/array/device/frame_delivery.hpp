@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,9 +108,6 @@ class frame_delivery {
     std::size_t elements = 0;   ///< bytes of all that do not lie in the target
     std::size_t used = 0;       ///< bytes of the slot, before the table of the work
     frame_work work{};
-
-    std::size_t planes_at() const { return used + work.literals.size() * sizeof(device_literals); }
-    std::size_t end() const { return planes_at() + work.planes.size() * sizeof(device_planes); }
   };
 
   template <class T>
@@ -161,7 +159,7 @@ class frame_delivery {
     for (frame& one : of.frames) {
       const std::byte* const to = one.elements_at ? lane.memory() + *one.elements_at : one.to.data;
       const frame_place at{address(lane.memory() + one.stored.offset), room, address(to),
-                           chunk_bytes()};
+                           chunk_bytes(), one.stored.crc32c};
       if (!plan_blosc_frame(one.stored.bytes, at, of.work)) {
         of.others.push_back(one.destination);
         continue;
@@ -179,21 +177,30 @@ class frame_delivery {
   result<void> decode(typename staging_ring<Space>::slot& slot, piece& of,
                       const typename device_lanes<Space>::loan& lane) requires kernel_space<Space> {
     const Space& by = lane.space();
-    const frame_work& work = of.work;
+    frame_work& work = of.work;
+    std::uint64_t marks = 0;
+    for (device_checksum& one : work.checksums) marks += one.mark = lanes_->new_mark();
     std::byte* const host = slot.bytes().data();
-    std::copy_n(reinterpret_cast<const std::byte*>(work.literals.data()), of.planes_at() - of.used,
-                host + of.used);
-    std::copy_n(reinterpret_cast<const std::byte*>(work.planes.data()), of.end() - of.planes_at(),
-                host + of.planes_at());
+    std::size_t end = of.used;
+    // Where on the device a table will be.
+    const auto put = [&]<class T>(const std::vector<T>& table) {
+      const bytes_view bytes = std::as_bytes(std::span(table));
+      std::copy(bytes.begin(), bytes.end(), host + end);
+      return reinterpret_cast<const T*>(lane.memory() + std::exchange(end, end + bytes.size()));
+    };
+    const device_literals* const literals = put(work.literals);
+    const device_planes* const planes = put(work.planes);
+    const device_checksum* const checksums = put(work.checksums);
     lanes_used_ |= std::uint64_t{1} << lane.number();
     ZARRPOINT_CHECK(by.follow(begun_));
     slot.used_by(by);
-    ZARRPOINT_CHECK(by.copy_from_host(lane.memory(), host, {.width = of.end()}));
+    ZARRPOINT_CHECK(by.copy_from_host(lane.memory(), host, {.width = end}));
     ZARRPOINT_TRY(copied, by.record());
     slot.release(copied);
-    const std::byte* const first = lane.memory();
-    const auto* const literals = reinterpret_cast<const device_literals*>(first + of.used);
-    const auto* const planes = reinterpret_cast<const device_planes*>(first + of.planes_at());
+    if (!work.checksums.empty()) {
+      ZARRPOINT_CHECK(by.compare_crc32c(checksums, work.checksums.size(), lanes_->marks()));
+      lanes_->expect(marks);
+    }
     if (!work.literals.empty())
       ZARRPOINT_CHECK(by.decode_literals(literals, work.literals.size(), lanes_->verdict()));
     ZARRPOINT_CHECK(by.join_planes(planes, work.planes.size(), work.most_bytes));

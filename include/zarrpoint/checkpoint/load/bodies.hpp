@@ -416,6 +416,7 @@ ZARRPOINT_INLINE read_options checkpoint::options_of(const load_options& options
   read_options out;
   if (!options.allow_missing_chunks) out.missing = missing_chunks::error;
   out.checksums = options.verify;
+  out.device_verify = options.device_verify;
   out.cast = true;  // asked for only when it is allowed, or the types are the same
   out.made = whole_;
   return out;

@@ -144,7 +144,12 @@ ZARRPOINT_INLINE bool plan_blosc_frame(bytes_view frame, const frame_place& at, 
   const std::size_t planes = out.planes.size();
   const std::size_t most_bytes = out.most_bytes;
   const std::size_t room_left = out.room_left;
-  if (blosc_frame_plan(*header, frame, at, out).run()) return true;
+  const std::size_t checksums = out.checksums.size();
+  const bool compared =
+      !at.crc32c ||
+      out.add(out.checksums, {at.frame, 0, static_cast<std::uint32_t>(frame.size()), *at.crc32c});
+  if (compared && blosc_frame_plan(*header, frame, at, out).run()) return true;
+  out.checksums.resize(checksums);
   out.literals.resize(literals);
   out.planes.resize(planes);
   out.most_bytes = most_bytes;

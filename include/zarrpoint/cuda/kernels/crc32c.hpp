@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/checksum/crc32c_table.hpp>
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
+#include <zarrpoint/memory/device/device_space.hpp>
 
 #include <array>
 
@@ -15,7 +16,7 @@
 // below zero. A block has some rows, a thread the same 16 bytes of each. It moves its four sums on
 // by a row and adds the next four words. That takes a table for the product with x^(8 * 4096),
 // which the block makes for itself. The sums of a block are joined pair by pair, and the blocks' by
-// atomic xor.
+// atomic xor. Of a table of checksums each is one block's.
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
 inline constexpr std::uint32_t crc32c_row = block_threads * vector_bytes;
@@ -58,16 +59,17 @@ constexpr crc32c_constants make_crc32c_constants() noexcept {
     out.joins[i] = crc32c_power(std::uint64_t{8 * vector_bytes} << i);
   return out;
 }
+inline constexpr crc32c_constants crc32c_known = make_crc32c_constants();
 
-/// What the kernel is given. Offsets count from `base`.
+/// What a block is given. Offsets count from `base`.
 struct crc32c_job {
   const std::byte* base = nullptr;  ///< aligned to 16
   std::uint64_t begin = 0;          ///< of the bytes; below 16
   std::uint64_t end = 0;
   std::uint64_t rows = 0;
   std::uint64_t block_rows = 1;  ///< of each block, but the last
+  std::uint32_t first = 0;       ///< for the first word to be added
   std::uint32_t of_zeros = 0;    ///< for the first block to add
-  crc32c_constants constants;
 };
 
 /// At least one byte. `blocks` is how many there should be at most.
@@ -83,7 +85,17 @@ constexpr crc32c_job make_crc32c_job(const std::byte* from, std::uint64_t bytes,
   job.block_rows = divide_up(job.rows, blocks);
   if (job.block_rows < least_rows) job.block_rows = least_rows;
   job.of_zeros = crc32c_of_zeros(bytes);
-  job.constants = make_crc32c_constants();
+  return job;
+}
+
+/// All of an entry by one block. The register begins with ones: as if they were added to the first
+/// 4 bytes, or to zeros behind them.
+constexpr crc32c_job crc32c_job_of(const device_checksum& entry) noexcept {
+  crc32c_job job;
+  job.base = at_address<const std::byte>(entry.from);
+  job.end = entry.bytes;
+  job.rows = job.block_rows = divide_up(entry.bytes, crc32c_row);
+  job.first = job.of_zeros = 0xffffffff;
   return job;
 }
 
@@ -117,18 +129,18 @@ constexpr std::uint64_t crc32c_block_exponent(const crc32c_job& job, std::uint64
 }
 
 /// First: the tables, and the power of x for the block as factors.
-constexpr void crc32c_prepare(const crc32c_job& job, crc32c_shared& shared,
-                              thread_place place) noexcept {
+constexpr void crc32c_prepare(const crc32c_job& job, const crc32c_constants& known,
+                              crc32c_shared& shared, thread_place place) noexcept {
   const std::uint32_t byte = place.thread;
   for (std::uint32_t k = 0; k < 4; ++k) {
     std::uint32_t entry = 0;
     for (std::uint32_t bit = 0; bit < 8; ++bit)
-      entry ^= job.constants.row[8 * k + bit] & (0 - (byte >> bit & 1));
+      entry ^= known.row[8 * k + bit] & (0 - (byte >> bit & 1));
     shared.table[k][byte] = entry;
   }
   if (byte >= 32) return;
   const bool is_set = (crc32c_block_exponent(job, place.block) >> byte & 1) != 0;
-  shared.factors[byte] = is_set ? job.constants.powers[byte] : crc32c_one;
+  shared.factors[byte] = is_set ? known.powers[byte] : crc32c_one;
 }
 
 /// 16 bytes, of which those outside [begin, end) are not touched and 0.
@@ -171,7 +183,11 @@ constexpr void crc32c_sum_rows(const crc32c_job& job, crc32c_shared& shared,
   const std::uint64_t last = row + job.block_rows < job.rows ? row + job.block_rows : job.rows;
   const std::uint64_t column = place.thread * vector_bytes;
   crc32c_sums sums;
-  if (row == 0) sums.add(shared, crc32c_load_edge(job, column)), ++row;
+  if (row == 0) {
+    sums.add(shared, crc32c_load_edge(job, column));
+    if (place.thread == 0) sums.of[0] ^= job.first;
+    ++row;
+  }
   // Loads of a few rows together, so that the memory is not waited for once a row.
   for (; row + 4 <= last && (row + 4) * crc32c_row <= job.end; row += 4) {
     word<16> next[4];
@@ -184,13 +200,12 @@ constexpr void crc32c_sum_rows(const crc32c_job& job, crc32c_shared& shared,
 }
 
 /// Then, for each level: pairs of sums become one, and pairs of factors.
-constexpr void crc32c_join(const crc32c_job& job, crc32c_shared& shared, std::uint32_t level,
-                           std::uint32_t thread) noexcept {
+constexpr void crc32c_join(const crc32c_constants& known, crc32c_shared& shared,
+                           std::uint32_t level, std::uint32_t thread) noexcept {
   const std::uint32_t left = thread * (2U << level);
   if (left < block_threads) {
     const std::uint32_t sum = shared.sums[left];
-    shared.sums[left] =
-        crc32c_product(job.constants.joins[level], sum) ^ shared.sums[left + (1U << level)];
+    shared.sums[left] = crc32c_product(known.joins[level], sum) ^ shared.sums[left + (1U << level)];
   }
   const std::uint32_t pairs = 16U >> level;
   const std::uint32_t other = block_threads - 1 - thread;  // of a warp with little else to do

@@ -38,6 +38,10 @@ struct kernel_table {
   /// those read.
   cudaError_t (*crc32c)(cudaStream_t stream, std::byte* to, const std::byte* from,
                         std::size_t bytes) = nullptr;
+  /// Compares the CRC-32C of `count` entries; the table is device memory, aligned to 8. The marks
+  /// of those that are right are added to the 8 bytes at `marks`, aligned to 8.
+  cudaError_t (*compare_crc32c)(cudaStream_t stream, const device_checksum* table,
+                                std::size_t count, std::byte* marks) = nullptr;
   /// Makes the bytes of `count` literals; the table is device memory, aligned to 8. The 4 bytes at
   /// `failed`, aligned to 4, are set where a stream does not end with its last symbol.
   cudaError_t (*decode_literals)(cudaStream_t stream, const device_literals* table,

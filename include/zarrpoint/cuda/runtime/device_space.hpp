@@ -195,6 +195,12 @@ class device_space {
   result<void> crc32c(std::byte* to, const std::byte* from, std::size_t bytes) const {
     return launch("crc32c", [&](cudaStream_t on) { return kernels_->crc32c(on, to, from, bytes); });
   }
+  result<void> compare_crc32c(const device_checksum* table, std::size_t count,
+                              std::byte* marks) const {
+    return launch("compare_crc32c", [&](cudaStream_t on) {
+      return kernels_->compare_crc32c(on, table, count, marks);
+    });
+  }
   result<void> decode_literals(const device_literals* table, std::size_t count,
                                std::byte* failed) const {
     return launch("decode_literals", [&](cudaStream_t on) {

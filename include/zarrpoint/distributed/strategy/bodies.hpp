@@ -504,6 +504,7 @@ class zarr_reader final : public sharded_reader {
     read_options out;
     if (!options_.allow_missing_chunks) out.missing = missing_chunks::error;
     out.checksums = options_.verify;
+    out.device_verify = options_.device_verify;
     out.cast = options_.cast;
     out.indexes = indexes_.get();
     return out;

@@ -6,6 +6,7 @@
 #include <zarrpoint/memory/tensor_view.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
@@ -18,9 +19,9 @@
 namespace zarrpoint { inline namespace v0 { namespace detail {
 
 /// Streams of a device beside those of its users, each with memory of its own, by which parts of
-/// operations overlap. Beside them four bytes, at which kernels say that one of them found damage.
-/// A device that has no such streams has one lane: the stream that this was made with. Thread-safe.
-/// What lanes were asked for is waited for at the end.
+/// operations overlap. Beside them a few bytes, at which kernels say that one of them found damage,
+/// and which checksums are right. A device that has no such streams has one lane: the stream that
+/// this was made with. Thread-safe. What lanes were asked for is waited for at the end.
 template <device_space Space>
 class device_lanes {
   struct lane {
@@ -99,18 +100,31 @@ class device_lanes {
   /// Where kernels of a lane say that something is damaged: see `kernel_space`.
   std::byte* verdict() const noexcept { return verdict_.data(); }
 
-  /// Whether one of them did. To be asked when all that lanes were asked for is done. Errors: those
-  /// of the space.
+  /// Where kernels add the marks of checksums that are right: see `kernel_space`.
+  std::byte* marks() const noexcept { return verdict_.data() + sizeof(std::uint64_t); }
+  /// Another one for each checksum. They follow no order (splitmix64): nothing but all marks that
+  /// are expected has their sum, whichever of them are there twice or not at all.
+  std::uint64_t new_mark() noexcept {
+    std::uint64_t x = ++marks_made_ * 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+  }
+  /// That a kernel was asked for the checksums with the marks of this sum.
+  void expect(std::uint64_t marks) noexcept { expected_ += marks; }
+
+  /// Whether one of them found damage, or did not say of all checksums that they are right. To be
+  /// asked when all that lanes were asked for is done. Errors: those of the space.
   result<bool> found_damage() {
     const std::lock_guard lock(mutex_);
     if (made_.empty()) return false;
-    std::uint32_t found = 0;
+    std::uint64_t found[2] = {};
     const Space& through = made_.front()->space;
     stream_guard<Space> copied(through);
-    ZARRPOINT_CHECK(through.copy_to_host(reinterpret_cast<std::byte*>(&found), verdict_.data(),
+    ZARRPOINT_CHECK(through.copy_to_host(reinterpret_cast<std::byte*>(found), verdict_.data(),
                                          {.width = sizeof found}));
     ZARRPOINT_CHECK(copied.finish());
-    return found != 0;
+    return found[0] != 0 || found[1] != expected_;
   }
 
   /// Has a stream wait for what these lanes were asked for so far: a bit for the number of each.
@@ -163,7 +177,7 @@ class device_lanes {
   }
   result<void> fit_out(const Space& space, std::size_t bytes) {
     if (verdict_.data() == nullptr) {
-      ZARRPOINT_TRY(verdict, device_buffer<Space>::allocate(space, sizeof(std::uint32_t)));
+      ZARRPOINT_TRY(verdict, device_buffer<Space>::allocate(space, 2 * sizeof(std::uint64_t)));
       ZARRPOINT_CHECK(space.fill(verdict.data(), std::byte{}, verdict.size()));
       ZARRPOINT_TRY(cleared, space.record());
       verdict_ = std::move(verdict);
@@ -188,6 +202,8 @@ class device_lanes {
   std::size_t most_ = lanes();
   std::vector<Space> settled_;    ///< streams that were waited for
   device_buffer<Space> verdict_;  ///< on the first lane
+  std::atomic<std::uint64_t> marks_made_{0};
+  std::atomic<std::uint64_t> expected_{0};  ///< the sum of marks
   typename Space::event cleared_{};
   std::vector<std::unique_ptr<lane>> made_;
   std::vector<lane*> free_;  ///< those given back first come first

@@ -87,6 +87,15 @@ struct device_symbols {
   std::array<std::uint8_t, 128> lengths{};  ///< of codes: four bits each, the even symbol's lower
 };
 
+/// Bytes on a device whose CRC-32C a kernel compares. Its layout is what kernels read from device
+/// memory, aligned to 8.
+struct device_checksum {
+  std::uint64_t from = 0;   ///< address on the device, aligned to 16
+  std::uint64_t mark = 0;   ///< what tells that the checksum is right
+  std::uint32_t bytes = 0;  ///< at least one
+  std::uint32_t crc32c = 0;
+};
+
 /// `count` elements, one after another on a device, that change their type on the way. What the
 /// conversion means is in core/types/convert.hpp.
 struct device_cast {
@@ -150,6 +159,8 @@ concept device_space =
 /// - `cast`, `swap_bytes` (in place), `unshuffle` (byte planes of `count` elements of `size` bytes
 ///   to elements; `to` and `from` do not overlap);
 /// - `crc32c`: of `bytes` bytes, the 4 bytes of the checksum to `to`;
+/// - `compare_crc32c`: all of a table on the device. The marks of those that have the checksum that
+///   they should are added to the 8 bytes at `marks`;
 /// - `decode_literals`: all of a table on the device. Where a stream does not end with its last
 ///   symbol, the 4 bytes at `failed` are no longer 0, and what was made is unspecified;
 /// - `join_planes`: all of a table on the device, of which none makes more than `most` bytes;
@@ -161,7 +172,8 @@ concept kernel_space = device_space<S> &&
     requires(const S& space, std::byte* to, const std::byte* from, std::size_t size,
              std::size_t count, const strided_move& elements, const device_segment* table,
              const device_cast& conversion, const device_literals* literals,
-             const device_planes* planes, const device_symbols* symbols) {
+             const device_planes* planes, const device_symbols* symbols,
+             const device_checksum* checksums) {
   { space.has_kernels() } -> std::same_as<bool>;
   { space.move(elements) } -> std::same_as<result<void>>;
   { space.scatter(table, count) } -> std::same_as<result<void>>;
@@ -169,6 +181,7 @@ concept kernel_space = device_space<S> &&
   { space.swap_bytes(to, size, count) } -> std::same_as<result<void>>;
   { space.unshuffle(to, from, size, count) } -> std::same_as<result<void>>;
   { space.crc32c(to, from, count) } -> std::same_as<result<void>>;
+  { space.compare_crc32c(checksums, count, to) } -> std::same_as<result<void>>;
   { space.decode_literals(literals, count, to) } -> std::same_as<result<void>>;
   { space.join_planes(planes, count, size) } -> std::same_as<result<void>>;
   { space.count_symbols(symbols, count) } -> std::same_as<result<void>>;
