@@ -239,7 +239,7 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const group_format& as,
   ZARRPOINT_TRY(warnings, check_options({what.where, {}, {}, what.options.storage, what.group.how},
                                         "a safetensors model", {}));
   ZARRPOINT_TRY(out, save_by(detail::files_saver{as}, what, detail::numbers_saver{as.metadata}));
-  out->about_options = std::move(warnings);
+  out->more_warnings = std::move(warnings);
   return std::move(out);
 }
 
