@@ -430,6 +430,26 @@ TEST_CASE_TEMPLATE("buckets: a save that fails leaves what others put at its key
   CHECK(of.keys() == std::vector<std::string>{"model.zarr/step/zarr.json"});
 }
 
+TEST_CASE_TEMPLATE("buckets: a document that cannot be put with others is named", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  auto mine = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  of->instead = [](const std::string& what) -> zp::http_response {
+    if (what.find("b/zarr.json") == std::string::npos) return {};
+    return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+  };
+  const std::vector<std::byte> large(300'000);
+  for (const char* name : {"a/zarr.json", "b/zarr.json", "c/zarr.json"})
+    mine->store().put(key(name), large).value();
+  const auto put = mine->store().put(key("d/zarr.json"), large);
+  REQUIRE_FALSE(put);
+  CAPTURE(put.failure().message);
+  CHECK(put.failure().message.starts_with("documents of several keys"));
+  CHECK(put.failure().message.find("model.zarr/b/zarr.json") != std::string::npos);
+  CHECK(put.failure().message.find("d/zarr.json") == std::string::npos);
+}
+
 TEST_CASE_TEMPLATE("buckets: what makes it a checkpoint is erased before the rest is listed", kind,
                    s3, gcs, gcs_xml) {
   const kind of_kind;

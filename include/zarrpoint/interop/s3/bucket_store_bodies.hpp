@@ -188,7 +188,7 @@ class bucket_tree {
       const std::lock_guard lock(state_->mutex);
       if (state_->waiting_bytes <= most_waiting) return {};  // another thread has put them
     }
-    return flush();
+    return flush().at("documents of several keys, which are put at once");
   }
   bool share(const store_key& key, const blob& from) const {
     note(key);
