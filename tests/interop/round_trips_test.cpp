@@ -16,13 +16,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace round_trips_test {
@@ -241,6 +244,39 @@ TEST_CASE_TEMPLATE("round trips: a first save to a bucket takes nine", kind,
   REQUIRE(saved.has_value());
   CHECK(access::by->done());
   for (const std::string& key : access::bucket.keys()) CHECK(key.find("probe") == key.npos);
+}
+
+TEST_CASE("round trips: many tensors of a zip file are loaded by few requests, each byte once") {
+  const test::temp_directory made;
+  std::mt19937 random(1);
+  std::vector<std::vector<std::uint32_t>> values(3000, std::vector<std::uint32_t>(700));
+  std::vector<zp::leaf> leaves;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::uint32_t& one : values[i]) one = static_cast<std::uint32_t>(random());
+    leaves.emplace_back("layer" + std::to_string(i / 50) + "/w" + std::to_string(i % 50),
+                        values[i]);
+  }
+  zp::save(made / "x.zip", leaves).value();
+  const fake_web::server server;
+  to_web(server, made / "x.zip", "/x.zip");
+  const std::size_t size = server.state->objects["/x.zip"].bytes.size();
+  access::by = std::make_unique<rounds>(server, std::vector<unsigned>());
+  const auto opened = zp::open("http://h/x.zip", {.stores = zp::formats<web>()}).value();
+  const std::size_t before = server.state->requests.size();
+  const auto loaded = zp::load_all(opened).value();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& tensor = std::get<zp::tensor>(loaded.at(std::string(leaves[i].name())));
+    CHECK(std::ranges::equal(values[i], tensor.data<std::uint32_t>()));
+  }
+  std::size_t fetched = 0;
+  for (std::size_t i = before; i < server.state->requests.size(); ++i) {
+    const std::string range = fake_web::header_of(server.state->requests[i], "Range");
+    const std::size_t dash = range.find('-');
+    fetched += std::stoul(range.substr(dash + 1)) - std::stoul(range.substr(6, dash - 6)) + 1;
+  }
+  // A block of 1 MiB each, and those that came before there was one.
+  CHECK(server.state->requests.size() - before < (size >> 20) + 64);
+  CHECK(fetched < size / 4 * 5);
 }
 
 }  // namespace round_trips_test

@@ -8,9 +8,16 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <random>
+#include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace http_store_test {
 
@@ -218,6 +225,125 @@ TEST_CASE("http_store: small reads one after the other are few requests, apart t
   before = at.state().requests.size();
   for (std::size_t i = 0; i < 10; ++i) CHECK(read(*none, 1000 + 250 * i, 200).has_value());
   CHECK(at.state().requests.size() - before == 10);
+}
+
+TEST_CASE("http_store: an edge of blocks within a small read takes no request of its own") {
+  served at;
+  at.how.kept_blocks = 4;
+  std::string& bytes = at.state().objects["/top/a"].bytes;
+  bytes = fake_web::some_bytes(3 << 20);
+  const auto opened = at.open();
+  const std::uint64_t edge = 1 << 20;
+  CHECK(read(*opened, edge - 9000, 1000).value() == bytes.substr(edge - 9000, 1000));
+  at.state().requests.clear();
+  CHECK(read(*opened, edge - 7000, 10'000).value() == bytes.substr(edge - 7000, 10'000));
+  CHECK(at.state().requests.size() == 2);
+  CHECK(read(*opened, edge - 3000, 20'000).value() == bytes.substr(edge - 3000, 20'000));
+  CHECK(read(*opened, 2 * edge - 1, 1).value() == bytes.substr(2 * edge - 1, 1));
+  CHECK(at.state().requests.size() == 2);
+}
+
+/// A server that answers one range only when all others of a list were asked for.
+class holding_server {
+ public:
+  explicit holding_server(fake_web::server to) : to_(std::move(to)) {}
+
+  /// Holds the request for block `block` of 1 MiB until those for all of `others` have come.
+  void hold(unsigned block, std::vector<unsigned> others) const {
+    const std::lock_guard lock(state_->mutex);
+    state_->held = range(block);
+    state_->missing.clear();
+    for (const unsigned one : others) state_->missing.insert(range(one));
+    state_->has_come = false;
+  }
+  bool wait_for_held() const {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, std::chrono::seconds(10),
+                                    [&] { return state_->has_come; });
+  }
+  result<http_response> send(const http_request& request) const {
+    const std::string asked = fake_web::header_of(request, "Range");
+    {
+      std::unique_lock lock(state_->mutex);
+      state_->missing.erase(asked);
+      state_->has_come |= asked == state_->held;
+      state_->changed.notify_all();
+      const auto all_came = [&] { return state_->missing.empty(); };
+      if (asked == state_->held &&
+          !state_->changed.wait_for(lock, std::chrono::seconds(10), all_came))
+        return error{errc::io, "the others do not come"};
+    }
+    return to_.send(request);
+  }
+
+  static std::string range(unsigned block) {
+    return "bytes=" + std::to_string(block << 20) + '-' + std::to_string((block << 20) + 0xfffff);
+  }
+
+ private:
+  struct state {
+    std::mutex mutex{};
+    std::condition_variable changed{};
+    std::string held{};
+    std::set<std::string> missing{};
+    bool has_come = false;
+  };
+  fake_web::server to_;
+  std::shared_ptr<state> state_ = std::make_shared<state>();
+};
+
+TEST_CASE("http_store: who waits for a block of small reads fetches the next ones") {
+  const fake_web::server server;
+  const holding_server by(server);
+  const std::string bytes = fake_web::some_bytes(12 << 20);
+  server.state->objects["/top/a"] = {bytes};
+  const auto store = http_store::open(
+      "http://h/top", by, {.retry = {.clock = server.state->clock}, .first_bytes = 100});
+  const auto opened = store.value().open(store_key::parse("a").value()).value();
+  const auto check = [&](std::uint64_t offset) {
+    const auto got = read(*opened, offset, 1000);
+    CHECK((got && *got == bytes.substr(static_cast<std::size_t>(offset), 1000)));
+  };
+  const auto sent = [&] {
+    std::multiset<std::string> out;
+    for (const http_request& one : server.state->requests)
+      out.insert(fake_web::header_of(one, "Range"));
+    server.state->requests.clear();
+    return out;
+  };
+  /// Reads of two threads, one while the block of the other is held.
+  const auto both = [&](std::uint64_t first, std::uint64_t second) {
+    std::thread other([&] { check(first); });
+    const bool is_held = by.wait_for_held();
+    if (is_held) check(second);
+    other.join();
+    REQUIRE(is_held);
+  };
+  constexpr std::uint64_t block = 1 << 20;
+  for (std::uint64_t i = 0; i < 11; ++i) check(200 + 100'000 * i);
+  CHECK(sent().size() == 3);  // the opening, the first read, and a block: one thread reads no more
+  by.hold(1, {2, 3, 4, 5, 6});
+  // One of them cannot be read, which nobody is told.
+  server.state->faults = {{fault::status, 403}, {fault::status, 403}};
+  both(block + 1000, block + 3000);
+  CHECK(server.state->faults.empty());
+  std::multiset<std::string> ahead;
+  for (unsigned i = 1; i <= 6; ++i) ahead.insert(by.range(i));
+  auto seen = sent();
+  seen.erase("bytes=0-0");  // whether a redirect had been for a time only
+  CHECK(seen == ahead);
+  // Who wants it reads it. What was read ahead is there.
+  check(2 * block + 5000);
+  CHECK(sent() == std::multiset<std::string>{by.range(2)});
+  for (std::uint64_t i = 3; i <= 6; ++i) check(i * block + 5000);
+  CHECK(sent().empty());
+  // What lies behind an end that was read is not read ahead.
+  CHECK(read(*opened, 9 * block, 3 * block).value() == bytes.substr(9 << 20));
+  check(7 * block - 3000);
+  CHECK(sent().size() == 1);
+  by.hold(7, {8});
+  both(7 * block, 7 * block + 2000);
+  CHECK(sent() == std::multiset<std::string>{by.range(7), by.range(8)});
 }
 
 TEST_CASE("http_store: a chunk is opened by its end, and a zip file by its begin and its end") {

@@ -33,7 +33,8 @@ struct http_store_options {
   std::size_t joined_gap = std::size_t{32} << 10;
   /// Small reads that follow each other closely, as of the many small tensors of one file, get what
   /// lies around them by one request of 1 MiB. So many are kept of an open object; 0 for none.
-  unsigned kept_blocks = 16;
+  /// Where several threads read on, up to half of them are read ahead.
+  unsigned kept_blocks = 32;
   /// What is made of each object that was opened, such as a `read_cache`.
   std::function<std::unique_ptr<blob>(std::unique_ptr<blob>)> cache{};
   /// Called with the answer that opens an object, from any thread.

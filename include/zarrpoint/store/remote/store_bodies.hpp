@@ -105,6 +105,7 @@ class http_store::object final : public blob {
     }
     if (last && !is_same(*last)) last = http_response();
     last_.keep(last ? *last : http_response(), object_.size);
+    end_ = object_.size - last_.bytes.size();
     return true;
   }
 
@@ -128,9 +129,19 @@ class http_store::object final : public blob {
     ZARRPOINT_CHECK(check_range(offset, into.size()));
     first_.take(offset, into);
     last_.take(offset, into);
-    if (!into.empty() && into.size() <= shared_->how.joined_gap) {
-      ZARRPOINT_TRY(done, read_near(offset, into));
-      if (done) return {};
+    if (into.size() <= shared_->how.joined_gap) {
+      while (!into.empty()) {
+        const std::uint64_t of_block = block_bytes - offset % block_bytes;
+        const auto part =
+            into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), of_block)));
+        ZARRPOINT_TRY(done, read_near(offset, part));
+        if (!done) break;
+        offset += part.size();
+        into = into.subspan(part.size());
+      }
+    } else {
+      const std::lock_guard lock(mutex_);
+      if (offset + into.size() == end_) end_ = offset;
     }
     while (!into.empty()) {
       // Each part has its own time and its own retries. A read of all is one, for a server that
@@ -228,47 +239,107 @@ class http_store::object final : public blob {
            other->last_modified == object_.last_modified;
   }
 
-  /// Bytes around small reads: fetched by the first that wants them.
+  /// Bytes around small reads: fetched by the first that wants them, or ahead by one that has to
+  /// wait for those before.
   struct kept_block {
-    explicit kept_block(std::uint64_t at) : index(at) {}
-    std::uint64_t index;
-    std::mutex mutex;
-    std::vector<std::byte> bytes;
+    kept_block(std::uint64_t at, std::uint64_t after) : index(at), run(after) {}
+
+    const std::uint64_t index;
+    const std::uint64_t run;  ///< so many right before it were kept, too
+    std::mutex mutex{};       ///< of the one that fetches it
+    std::vector<std::byte> bytes{};
+    std::atomic<bool> is_there = false;  ///< the bytes do not change any more
+    std::atomic<std::size_t> taken = 0;  ///< of its bytes, by reads
+
+    /// Hardly anybody wants more of it.
+    bool is_done() const noexcept { return is_there && taken >= bytes.size() / 8 * 7; }
   };
+  using block_pointer = std::shared_ptr<kept_block>;
+
+  /// One of the blocks, or their end. Under the lock.
+  std::vector<block_pointer>::iterator find_block(std::uint64_t index) const {
+    return std::find_if(blocks_.begin(), blocks_.end(),
+                        [&](const auto& one) { return one->index == index; });
+  }
+
+  /// In place of one that is done, or that was not used for the longest time. Null, for one that
+  /// nobody has asked for, where all others were not used yet. Under the lock.
+  block_pointer add_block(std::uint64_t index, bool is_ahead) const {
+    if (blocks_.size() >= shared_->how.kept_blocks) {
+      const auto first_of = [&](auto is) {
+        return std::find_if(blocks_.begin(), blocks_.end(),
+                            [&](const auto& one) { return is(*one); });
+      };
+      auto old = first_of([](const kept_block& one) { return one.is_done(); });
+      if (old == blocks_.end())
+        old = first_of([](const kept_block& one) { return one.taken != 0; });
+      if (old == blocks_.end() && is_ahead) return {};
+      blocks_.erase(old == blocks_.end() ? blocks_.begin() : old);
+    }
+    asked_.resize(static_cast<std::size_t>(object_.size / block_bytes + 1));
+    asked_[static_cast<std::size_t>(index)] = true;
+    const auto before = index == 0 ? blocks_.end() : find_block(index - 1);
+    const std::uint64_t run = before == blocks_.end() ? 0 : (*before)->run + 1;
+    blocks_.push_back(detail::make_counted<kept_block>(index, run));
+    return blocks_.back();
+  }
 
   /// The block for a small read, if there is one, or if it lies close to the small read before.
-  std::shared_ptr<kept_block> block_for(std::uint64_t offset, std::size_t size) const {
-    const std::uint64_t index = offset / block_bytes;
-    if (shared_->how.kept_blocks == 0 || (offset + size - 1) / block_bytes != index) return {};
+  block_pointer block_for(std::uint64_t offset) const {
+    if (shared_->how.kept_blocks == 0) return {};
     const std::lock_guard lock(mutex_);
     const std::uint64_t before = std::exchange(small_before_, offset);
-    const auto found = std::find_if(blocks_.begin(), blocks_.end(),
-                                    [&](const auto& one) { return one->index == index; });
-    if (found != blocks_.end()) {
+    if (const auto found = find_block(offset / block_bytes); found != blocks_.end()) {
       std::rotate(found, found + 1, blocks_.end());
       return blocks_.back();
     }
     const std::uint64_t gap = offset > before ? offset - before : before - offset;
     if (gap > 4 * std::uint64_t{shared_->how.joined_gap}) return {};
-    if (blocks_.size() >= shared_->how.kept_blocks) blocks_.erase(blocks_.begin());
-    blocks_.push_back(detail::make_counted<kept_block>(index));
-    return blocks_.back();
+    return add_block(offset / block_bytes, false);
   }
 
-  /// False: read it by itself.
+  /// The next block after `of` that nobody has asked for, where blocks are wanted in their order:
+  /// of about as many as were. Null for none. One that was given up has been used.
+  block_pointer block_ahead(const kept_block& of) const {
+    if (of.run == 0) return {};
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t most = shared_->how.kept_blocks / 2;
+    const std::uint64_t last = of.index + std::min(of.run + 4, most);
+    for (std::uint64_t i = of.index + 1; i <= last && i * block_bytes < end_; ++i)
+      if (!asked_[static_cast<std::size_t>(i)]) return add_block(i, true);
+    return {};
+  }
+
+  /// Under the block's own lock.
+  result<void> fetch(kept_block& of) const {
+    if (of.is_there) return {};
+    const std::uint64_t begin = of.index * block_bytes;
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(std::min(block_bytes, object_.size - begin)));
+    ZARRPOINT_CHECK(read_part(begin, bytes));
+    of.bytes = std::move(bytes);
+    of.is_there = true;
+    return {};
+  }
+
+  /// Within one block. False: read it by itself.
   result<bool> read_near(std::uint64_t offset, mutable_bytes into) const {
-    const std::shared_ptr<kept_block> of = block_for(offset, into.size());
+    const block_pointer of = block_for(offset);
     if (of == nullptr) return false;
-    const std::uint64_t begin = of->index * block_bytes;
-    const std::lock_guard lock(of->mutex);
-    if (of->bytes.empty()) {
-      std::vector<std::byte> bytes(
-          static_cast<std::size_t>(std::min(block_bytes, object_.size - begin)));
-      ZARRPOINT_CHECK(read_part(begin, bytes));
-      of->bytes = std::move(bytes);
+    std::unique_lock lock(of->mutex, std::defer_lock);
+    if (!of->is_there && !lock.try_lock()) {
+      // Another one fetches it: the next ones are fetched meanwhile. Who wants those that cannot
+      // be is told.
+      while (const block_pointer next = of->is_there ? nullptr : block_ahead(*of)) {
+        const std::lock_guard alone(next->mutex);
+        static_cast<void>(guarded([&] { return fetch(*next); }));
+      }
+      lock.lock();
     }
-    std::copy_n(of->bytes.begin() + static_cast<std::ptrdiff_t>(offset - begin), into.size(),
-                into.begin());
+    ZARRPOINT_CHECK(fetch(*of));
+    of->taken += into.size();
+    std::copy_n(of->bytes.begin() + static_cast<std::ptrdiff_t>(offset - of->index * block_bytes),
+                into.size(), into.begin());
     return true;
   }
 
@@ -340,7 +411,9 @@ class http_store::object final : public blob {
   known_bytes first_{}, last_{};
   mutable std::mutex mutex_{};
   mutable web_url target_{};
-  mutable std::vector<std::shared_ptr<kept_block>> blocks_{};  ///< the one used last at the end
+  mutable std::vector<block_pointer> blocks_{};  ///< the one used last at the end
+  mutable std::vector<bool> asked_{};            ///< which of all blocks ever were among them
+  mutable std::uint64_t end_ = 0;  ///< what lies behind it was read: nothing is read ahead there
   mutable std::uint64_t small_before_ = UINT64_MAX / 2;
   mutable std::atomic<bool> is_directory_ = false;
 };
