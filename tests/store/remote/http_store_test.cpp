@@ -385,6 +385,36 @@ TEST_CASE("http_store: a chunk is opened by its end, and a zip file by its begin
     CHECK(requests(*archive, 0, 1000) == 1);
     CHECK(at.store().open(store_key::parse("none.zip").value()).value() == nullptr);
   }
+  // A server that was seen not to know ends is not asked for them again.
+  {
+    served at;
+    at.state().knows_end = false;
+    auto& sent = at.state().requests;
+    for (const char* name : {"/top/w/c/0", "/top/w/c/1"})
+      at.state().objects[name] = {fake_web::some_bytes(1000, 3)};
+    const auto store = at.store();
+    const auto open = [&](const http_store& of, const char* key) {
+      sent.clear();
+      CHECK(read(*of.open(store_key::parse(key).value()).value(), 0, 1000).value() ==
+            fake_web::some_bytes(1000, 3));
+      return fake_web::header_of(sent.front(), "Range");
+    };
+    CHECK(open(store, "w/c/0") == "bytes=-100");
+    CHECK(sent.size() == 3);
+    CHECK(open(store, "w/c/1") == "bytes=0-99");
+    CHECK(sent.size() == 2);
+    CHECK(open(at.store(), "w/c/1") == "bytes=-100");  // it was that store
+  }
+  // One that has an empty chunk knows ends nevertheless.
+  {
+    served at;
+    at.state().objects["/top/c/0"] = {""};
+    at.state().objects["/top/c/1"] = {fake_web::some_bytes(1000, 3)};
+    const auto store = at.store();
+    CHECK(store.open(store_key::parse("c/0").value()).value()->size() == 0);
+    CHECK(store.open(store_key::parse("c/1").value()).value()->size() == 1000);
+    CHECK(fake_web::header_of(at.state().requests.back(), "Range") == "bytes=-100");
+  }
   // An end may have fewer bytes than it says, or be that of another object.
   served at;
   const std::string bytes = fake_web::some_bytes(1000, 3);

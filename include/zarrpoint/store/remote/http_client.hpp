@@ -5,6 +5,7 @@
 #include <zarrpoint/store/remote/transport.hpp>
 #include <zarrpoint/store/remote/web_url.hpp>
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -101,6 +102,11 @@ class http_client {
   result<void> read(http_request request, const http_exchange& how, const http_object& of,
                     std::uint64_t offset) const;
 
+  /// Whether ranges that are counted from the end are asked for: until a server was seen not to
+  /// know them.
+  bool knows_last_bytes() const noexcept { return state_->knows_last; }
+  void forget_last_bytes() const noexcept { state_->knows_last = false; }
+
   const retry_options& options() const noexcept { return state_->how; }
   const retry_clock& clock() const noexcept { return *state_->how.clock; }
 
@@ -112,6 +118,7 @@ class http_client {
     retry_options how;
     std::mutex mutex;
     std::map<std::string, unsigned, std::less<>> spent;  ///< retries, by `http_exchange::budget`
+    std::atomic<bool> knows_last = true;
   };
   class attempts;
 

@@ -77,7 +77,8 @@ class http_store::object final : public blob {
     web_url other;
     result<http_response> answer = http_response(), last = http_response();
     // Names of chunks end with a digit, and those of documents do not.
-    bool from_end = !at_.path.empty() && at_.path.back() >= '0' && at_.path.back() <= '9';
+    bool from_end = shared_->client.knows_last_bytes() && !at_.path.empty() &&
+                    at_.path.back() >= '0' && at_.path.back() <= '9';
     const auto ask_for = [&](std::size_t i) {
       (i == 0 ? answer : last) =
           i == 0 ? ask(first_.bytes, target_, from_end) : ask(last_.bytes, other, true);
@@ -85,7 +86,8 @@ class http_store::object final : public blob {
     };
     // Its threads start with the first zip file only: others may have none.
     ZARRPOINT_CHECK(is_zip ? parallel_for(remote_executor(), 2, ask_for) : ask_for(0));
-    if (from_end && answer && !may_be_last(*answer)) {
+    const bool is_refused = from_end && answer && !may_be_last(*answer);
+    if (is_refused) {
       from_end = false;
       answer = ask(first_.bytes, target_, false);
     }
@@ -96,6 +98,8 @@ class http_store::object final : public blob {
       return http_failure(*answer, "GET", name_);
     ZARRPOINT_TRY(found, detail::object_of_answer(*answer, first_.bytes.size(), name_, from_end));
     object_ = std::move(found);
+    // An empty object has no last bytes either.
+    if (is_refused && object_.size != 0) shared_->client.forget_last_bytes();
     if (shared_->how.opened) shared_->how.opened(*answer);
     first_.keep(*answer, from_end ? object_.size : 0);
     if (answer->status == 200 && answer->whole()) {
