@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -74,6 +75,24 @@ TEST_CASE("a save in the background is the same save") {
     REQUIRE(report);
     CHECK(report->blocked_seconds <= report->seconds);
     CHECK(open(path, all_formats()).value().load<std::vector<float>>("w").value() == w);
+  }
+}
+
+TEST_CASE("a save in the background says that another format has no copies on devices") {
+  const temp_directory dir;
+  zarrpoint_test::fake_device device(0);
+  const std::vector<float> values(4, 2.5F);
+  zarrpoint_test::device_tensor<float> w(zarrpoint_test::fake_space{&device, 0}, {4});
+  w.upload(values);
+  for (const target& to : targets()) {
+    CAPTURE(to.name);
+    const auto report =
+        save_async(dir / to.name, {{"w", w}}, {.device_copy = true, .format = to.format}).get();
+    REQUIRE(report);
+    const auto& told = report->warnings;
+    CHECK(std::any_of(told.begin(), told.end(), [](const std::string& one) {
+            return has(one, "device_copy has no effect");
+          }) == static_cast<bool>(to.format));
   }
 }
 

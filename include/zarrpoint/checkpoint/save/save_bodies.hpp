@@ -1069,6 +1069,11 @@ ZARRPOINT_INLINE void use_host_copies(std::vector<leaf>& leaves, staged_leaves& 
   }
 }
 
+ZARRPOINT_INLINE bool has_host_copies(const staged_leaves& early) {
+  return std::any_of(early.leaves.begin(), early.leaves.end(),
+                     [](const staged_leaf& one) { return one.in_host.has_value(); });
+}
+
 /// The part of `save_async` that runs in the background.
 struct async_save {
   context how;  // the first: its scratch memory outlives what was staged in it
@@ -1177,7 +1182,13 @@ ZARRPOINT_INLINE pending<save_report> save_async(location where, std::vector<lea
     save_options staging = options;
     if (options.format) staging.device_copy = false;
     ZARRPOINT_TRY(early, detail::stage_leaves(all.leaves, staging, shared));
-    if (options.format) detail::use_host_copies(all.leaves, early);
+    if (options.format) {
+      detail::use_host_copies(all.leaves, early);
+      if (options.device_copy && detail::has_host_copies(early))
+        early.warnings.emplace_back(
+            "save_options::device_copy has no effect: save_async in another format copies to the "
+            "host");
+    }
     const double blocked = detail::seconds_since(start);
     return run_async(shared.executor,
                      detail::async_save{shared, std::move(where), std::move(all),
