@@ -234,8 +234,8 @@ TEST_CASE_TEMPLATE("round trips: a first save to a bucket takes nine", kind,
   // What lies there; whether the server keeps conditions, in two; the claim, and what that look has
   // left; whether others came; whether the claim holds; a small chunk, a document and the list of
   // the keys; the root's document; the commit, and what is old.
-  access::by = std::make_unique<rounds>(access::bucket,
-                                        std::vector<unsigned>{3, 1, 2, 2, 3, 1, 3, 1, 2});
+  access::by =
+      std::make_unique<rounds>(access::bucket, std::vector<unsigned>{3, 1, 2, 2, 3, 1, 3, 1, 2});
   const std::vector<float> w(100, 1.5F);
   const auto saved = zp::save(std::string(is_s3 ? "s3" : "gs") + "://bucket/model", {{"w", w}}, {},
                               {.stores = zp::formats<s3, gs>()});

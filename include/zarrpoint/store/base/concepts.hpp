@@ -78,8 +78,8 @@ class publication {
     return std::vector<std::string>();
   }
 
-  /// Whether `commit` alone decides, and touches nothing of others: what came to the place since the
-  /// tree was begun need not be looked at.
+  /// Whether `commit` alone decides, and touches nothing of others: what came to the place since
+  /// the tree was begun need not be looked at.
   virtual bool is_conditional() const noexcept { return false; }
 
   /// Publishes. Call it once, when every writer has finished. On failure what was there before is
