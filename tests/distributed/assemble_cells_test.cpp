@@ -157,7 +157,7 @@ TEST_CASE("a plan that lies is an error") {
   part.plan.sources.front().shard = 1;
   CHECK(said() == "corrupt: plan: shard 1 of rank 1 is not here");
   part.plan.sources.front() = {0, 0, {}};
-  CHECK(said() == "corrupt: plan: shard 0 of rank 0 is not here");
+  CHECK(said() == "corrupt: rank 0 sent too little of \"whole\"");
   part.plan.cells.front().sources = 0;
   CHECK(said() == "corrupt: plan: a cell of \"whole\" has no source");
 }

@@ -134,7 +134,7 @@ TEST_CASE("strings: flat pieces are joined on one process, and not sent to anoth
   const std::string refused =
       save_by(2, store, [](int rank) { return with_words(part_of_words(rank, 2, true)); });
   CHECK(refused.find("unsupported: ") == 0);
-  CHECK(refused.find("rank 1: flat pieces of \"words\", whose elements have no fixed size") !=
+  CHECK(refused.find("rank 1: parts of \"words\", whose elements have no fixed size") !=
         std::string::npos);
 }
 

@@ -232,6 +232,9 @@ TEST_CASE("a tensor in flat pieces of one shard is a whole tensor; one without e
                                    static_cast<float>(self.rank()));
     const std::vector<float> none;
     const index_t begin = self.rank(), end = self.rank() == 0 ? 1 : 3;
+    const auto flat = [&](const char* name) {
+      return shard_flat(name, piece, {.local_shape = {3}, .range = {begin, end}}).value();
+    };
     return save(
         dir / "m",
         state{{"w", shard_flat("w", piece, {.local_shape = {3}, .range = {begin, end}}).value()},

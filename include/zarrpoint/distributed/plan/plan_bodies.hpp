@@ -496,11 +496,16 @@ ZARRPOINT_INLINE result<void> join_cells(save_plan& plan) {
     }
     tensor.first_cell = static_cast<std::uint32_t>(joined.size());
     tensor.cells = cells.empty() ? 0 : 1;
+    ZARRPOINT_TRY(elements, element_count(tensor.grid.shape));
+    if (cells.empty() && elements != 0)
+      return error{errc::invalid_argument,
+                   "\"" + tensor.key + "\" has no main replica of any shard, so nobody stores it"};
     if (cells.empty()) continue;
     tensor.grid = {tensor.grid.shape, tensor.grid.shape, {}};
     ZARRPOINT_TRY(bytes, byte_count(tensor.grid.shape, memory_size(tensor.type)));
     int writer = sources[first].rank;
-    for (std::size_t i = first; i < sources.size(); ++i) {
+    // Flat pieces go to the process of the first.
+    for (std::size_t i = first; i < sources.size() && !tensor.is_flat; ++i) {
       const int rank = sources[i].rank;
       if (std::pair(given[rank], rank) < std::pair(given[writer], writer)) writer = rank;
     }

@@ -557,6 +557,8 @@ ZARRPOINT_INLINE result<tensor> cell_assembler::join_boxes(const planned_tensor&
                                                            std::vector<std::size_t>& taken,
                                                            const context& how) const {
   const dims& shape = of.grid.shape;
+  if (of.type.is_variable())
+    return error{errc::corrupt, "plan: elements of \"" + of.key + "\" have no fixed size"};
   memory_resource& resource = how.scratch->resource();
   ZARRPOINT_TRY(out, tensor::make({of.type, shape}, resource));
   index_t left = static_cast<index_t>(out.size());

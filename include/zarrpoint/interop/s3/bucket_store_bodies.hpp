@@ -300,18 +300,18 @@ class bucket_tree {
   std::shared_ptr<state> state_;
 };
 
+/// What is at a place that is going to be saved to.
+struct place_seen {
+  std::optional<http_response> current{};  ///< what names the tree that is published
+  std::vector<list_entry> entries{};       ///< beside what is ours
+  bool has_own = false;                    ///< something that is ours
+};
+
 }  // namespace detail
 
 struct bucket_store::state {
   state(std::shared_ptr<const detail::bucket_client> to, std::string at, bool of_many = false)
       : owner(std::move(to)), client(*owner), place(std::move(at)), has_places(of_many) {}
-
-  /// What is at a place that is going to be saved to.
-  struct place_seen {
-    std::optional<http_response> current{};  ///< what names the tree that is published
-    std::vector<list_entry> entries{};       ///< beside what is ours
-    bool has_own = false;                    ///< something that is ours
-  };
 
   std::shared_ptr<const detail::bucket_client> owner;
   const detail::bucket_client& client;
@@ -320,7 +320,7 @@ struct bucket_store::state {
   std::optional<std::string> tree{};  ///< of the checkpoint that is read, once it is known
   detail::handed_on next{};           ///< see `hand_on`
   bool is_to_write = false;           ///< a save comes: the first look is at all of the place
-  std::optional<place_seen> seen{};   ///< until the save begins, or something is changed
+  std::optional<detail::place_seen> seen{};  ///< until the save begins, or something is changed
   /// The server was seen to keep them; of all places of one store.
   std::shared_ptr<std::atomic<bool>> has_conditions =
       detail::make_counted<std::atomic<bool>>(false);
@@ -359,14 +359,18 @@ struct bucket_store::state {
     result<std::unique_ptr<blob>> plain = std::unique_ptr<blob>();
     if (!tree) {
       const std::size_t looks = is_to_write ? 3 : 2;
-      place_seen all;
+      detail::place_seen all;
+      result<void> listed;
       ZARRPOINT_CHECK(detail::for_each_parallel(looks, 3, [&](std::size_t i) -> result<void> {
         if (i == 0) return find_tree(is_to_write ? &all : nullptr);
-        if (i == 2) return list_place(all);
+        if (i == 2) {  // who may not list still replaces
+          listed = list_place(all);
+          return {};
+        }
         plain = objects({}).open(key);
         return {};
       }));
-      if (is_to_write) seen = std::move(all);
+      if (is_to_write && listed) seen = std::move(all);
       if (tree->empty()) return plain;
     }
     const detail::bucket_objects known = objects(*tree);
@@ -393,7 +397,7 @@ struct bucket_store::state {
   }
 
   /// What lies at the place, and whether something of that is ours.
-  result<void> list_place(place_seen& to) const {
+  result<void> list_place(detail::place_seen& to) const {
     ZARRPOINT_TRY(entries, objects({}).list(store_key::root()));
     to.has_own = std::erase_if(entries, [](const list_entry& one) {
                    return one.is_prefix && one.name + '/' == detail::own_folder;
@@ -413,13 +417,13 @@ struct bucket_store::state {
     const bool is_known = of.is_root() && tree && tree->empty() && seen && !seen->has_own;
     return is_known ? std::optional(seen->entries) : std::nullopt;
   }
-  std::optional<place_seen> take_seen() {
+  std::optional<detail::place_seen> take_seen() {
     const std::lock_guard lock(mutex);
     return std::exchange(seen, std::nullopt);
   }
 
   /// Asks for it, under the lock.
-  result<void> find_tree(place_seen* all = nullptr) {
+  result<void> find_tree(detail::place_seen* all = nullptr) {
     ZARRPOINT_TRY(found, client.get(at(detail::current_name)));
     if (all != nullptr) all->current = found;
     std::string named;
@@ -511,7 +515,9 @@ class bucket_store::staged final : public publication {
   }
 
   /// In a tree of its own it touches nobody's objects.
-  bool is_conditional() const noexcept override { return !tree_.empty(); }
+  bool is_conditional() const noexcept override {
+    return !tree_.empty() && !state_->client.settings().single_writer;
+  }
 
   result<void> commit() override {
     if (committed_)
@@ -530,7 +536,7 @@ class bucket_store::staged final : public publication {
   result<void> look() {
     const detail::bucket_client& client = state_->client;
     auto seen = state_->take_seen();
-    if (!seen) {
+    if (!seen || client.settings().single_writer) {  // what was seen guards nothing there
       seen.emplace();
       ZARRPOINT_TRY(current, client.get(state_->at(detail::current_name)));
       seen->current = std::move(current);

@@ -12,6 +12,7 @@
 #include <zarrpoint/interop/safetensors/group_format.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
+#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <array>
 #include <cstdio>
@@ -163,7 +164,7 @@ struct files_saver {
       ZARRPOINT_TRY(key, store_key::parse(name_of_file));
       for (tensor_to_write& one : some)
         one.stage = [&meter, stage = std::move(one.stage), &one]() {
-          meter.add(one.name, byte_count(one.spec).value_or(0));
+          meter.add(one.name, stored_byte_count(one.spec).value_or(0));
           return stage();
         };
       ZARRPOINT_CHECK(write_tensors(job.store, key, some, as.metadata).at(name_of_file));
@@ -230,6 +231,10 @@ ZARRPOINT_INLINE result<group_saver> group_save_as(const group_format& as,
     return error{errc::unsupported,
                  "many processes save a safetensors model in several files: give the name of a "
                  "directory, without .safetensors"};
+  if (what.options.common)
+    return error{errc::unsupported,
+                 "a safetensors model stores what is common as numbers; leave out "
+                 "group_save_options::common"};
   if (as.max_file_bytes == 0)
     return error{errc::invalid_argument, "files of at most 0 bytes hold no tensor"};
   if (!what.options.content_metadata.is_null())
