@@ -238,7 +238,7 @@ TEST_CASE("tensors in flat pieces of one shard are whole; one without elements i
     return save(dir / "m",
                 state{{"v", flat("v")},
                       {"w", flat("w")},
-                      {"none", shard("none", none, {.replica = {{self.rank()}}}).value()}},
+                      {"none", shard("none", none, {.replica = self.rank()}).value()}},
                 {.ranks = self}, {.storage = {.format = safetensors::group_format{}}});
   });
   for (const auto& one : done) REQUIRE(one);
