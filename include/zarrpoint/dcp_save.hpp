@@ -4,8 +4,8 @@
 
 // Checkpoints of torch.distributed.checkpoint, to write: by one process and by many.
 #include <zarrpoint/core/config.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/interop/dcp/store_bodies.hpp>

@@ -8,8 +8,7 @@
 #include <zarrpoint/interop/megatron/megatron_format.hpp>
 #include <zarrpoint/interop/megatron/megatron_layout.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_strategies.hpp>
 
 #if ZARRPOINT_BODIES
 #include <zarrpoint/interop/megatron/format_bodies.hpp>

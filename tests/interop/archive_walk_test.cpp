@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 #include <zarrpoint/array.hpp>
-#include <zarrpoint/interop/torch/archive_walk.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 

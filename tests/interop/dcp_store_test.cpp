@@ -8,7 +8,6 @@
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp/dcp_metadata.hpp>
-#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_store.hpp>

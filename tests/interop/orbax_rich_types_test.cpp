@@ -7,7 +7,7 @@
 #include <zarrpoint/interop/orbax/orbax_store.hpp>
 #include <zarrpoint/interop/orbax/orbax_value.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
+#include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_save.hpp>
 #include <zarrpoint/memory/tensor.hpp>
 #include <zarrpoint/store/file/file_store.hpp>

@@ -8,10 +8,9 @@
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/megatron/megatron_strategies.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_strategies.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/store/file/file_store.hpp>
 #include <zarrpoint/store/memory_store.hpp>

@@ -4,7 +4,6 @@
 // To Orbax.
 
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/orbax.hpp>
 
 #include "about_orbax.hpp"

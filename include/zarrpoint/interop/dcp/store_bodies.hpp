@@ -9,15 +9,14 @@
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/dcp/dcp_format.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
-#include <zarrpoint/interop/dcp/dcp_safetensors.hpp>
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_store.hpp>
-#include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/store/prefix_store.hpp>
 #include <zarrpoint/zarr/json/json.hpp>
@@ -29,7 +28,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace dcp { namespace detail {
 
-// ----------------------------------------------------------------------------- dcp_safetensors.hpp
+// ----------------------------------------------------------------------------------- dcp_store.hpp
 
 ZARRPOINT_INLINE result<std::vector<std::string>> safetensors_files(const any_store& store,
                                                                     const store_key& at) {

@@ -12,7 +12,6 @@
 #include <zarrpoint/handler/types/blob.hpp>
 #include <zarrpoint/interop/dcp/dcp_item.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_described_state.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
@@ -491,7 +490,7 @@ ZARRPOINT_INLINE result<void> described_state::keep(std::size_t source,
 
 namespace zarrpoint { inline namespace v0 { namespace dcp {
 
-// ------------------------------------------------------------------------- dcp_metadata_writer.hpp
+// ------------------------------------------------------------------------------- dcp_save_plan.hpp
 
 namespace detail {
 

@@ -14,10 +14,10 @@
 #include <zarrpoint/exec/progress_meter.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_format.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/safetensors/safetensors.hpp>
 #include <zarrpoint/memory/buffer.hpp>
 #include <zarrpoint/memory/strided_copy.hpp>

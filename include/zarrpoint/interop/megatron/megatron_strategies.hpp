@@ -7,8 +7,7 @@
 #include <zarrpoint/distributed/strategy/write_shards.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
 #include <zarrpoint/interop/megatron/megatron_format.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_strategies.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -13,12 +13,11 @@
 #include <zarrpoint/interop/dcp/dcp_store.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_archive.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_item_writer.hpp>
-#include <zarrpoint/interop/dcp_save/dcp_metadata_writer.hpp>
 #include <zarrpoint/interop/dcp_save/dcp_save_place.hpp>
+#include <zarrpoint/interop/dcp_save/dcp_save_plan.hpp>
 #include <zarrpoint/interop/hierarchy/virtual_hierarchy.hpp>
 #include <zarrpoint/interop/megatron/megatron_directory.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_loader.hpp>
-#include <zarrpoint/interop/megatron/torch_dist_saver.hpp>
+#include <zarrpoint/interop/megatron/torch_dist_strategies.hpp>
 #include <zarrpoint/interop/pickle/pickle.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
 #include <zarrpoint/memory/cast.hpp>
@@ -30,7 +29,7 @@
 
 namespace zarrpoint { inline namespace v0 { namespace megatron {
 
-// --------------------------------------------------------------------------- torch_dist_loader.hpp
+// ----------------------------------------------------------------------- torch_dist_strategies.hpp
 
 namespace detail {
 
@@ -109,8 +108,6 @@ ZARRPOINT_INLINE result<std::shared_ptr<sharded_reader>> torch_dist_loader::open
   ZARRPOINT_CHECK(out->read_contents());
   return std::shared_ptr<sharded_reader>(std::move(out));
 }
-
-// ---------------------------------------------------------------------------- torch_dist_saver.hpp
 
 namespace detail {
 

@@ -17,7 +17,6 @@
 #include <zarrpoint/interop/orbax_save/orbax_item.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_plan.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_records.hpp>
-#include <zarrpoint/interop/orbax_save/orbax_rich_types.hpp>
 #include <zarrpoint/interop/orbax_save/orbax_shared_tree.hpp>
 #include <zarrpoint/store/base/key.hpp>
 #include <zarrpoint/zarr/json/json_writer.hpp>
@@ -195,7 +194,7 @@ ZARRPOINT_INLINE result<std::vector<tree_container>> containers_of(const tree& f
 
 namespace zarrpoint { inline namespace v0 { namespace orbax { namespace detail {
 
-// ---------------------------------------------------------------------------- orbax_rich_types.hpp
+// ---------------------------------------------------------------------------------- orbax_plan.hpp
 
 /// Of ASCII only: which other letters Python takes needs the tables of Unicode, and one name that
 /// it refuses makes Orbax restore nothing of the tree.

@@ -7,11 +7,11 @@
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/interop/hierarchy/weight_index.hpp>
-#include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
 #include <zarrpoint/interop/torch/torch_dtype.hpp>
+#include <zarrpoint/interop/torch/torch_file.hpp>
 #include <zarrpoint/interop/torch/torch_store.hpp>
 #include <zarrpoint/interop/torch/torch_writer.hpp>
 #include <zarrpoint/memory/byteswap.hpp>

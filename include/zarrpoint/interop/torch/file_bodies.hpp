@@ -5,7 +5,6 @@
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
 #include <zarrpoint/exec/guarded.hpp>
-#include <zarrpoint/interop/torch/archive_walk.hpp>
 #include <zarrpoint/interop/torch/legacy_file.hpp>
 #include <zarrpoint/interop/torch/pickled_numpy.hpp>
 #include <zarrpoint/interop/torch/torch_document.hpp>
@@ -629,7 +628,7 @@ ZARRPOINT_INLINE result<file> open(const any_store& store, const store_key& key,
 
 namespace zarrpoint { inline namespace v0 { namespace torch { namespace detail {
 
-// -------------------------------------------------------------------------------- archive_walk.hpp
+// ---------------------------------------------------------------------------------- torch_file.hpp
 
 ZARRPOINT_INLINE bool is_numpy_array(const pickle_value& value) {
   return value.kind() == pickle_kind::call && (is_numpy_call(value, "multiarray", "_reconstruct") ||
