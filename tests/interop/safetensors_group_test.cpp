@@ -4,6 +4,7 @@
 #include <zarrpoint/distributed.hpp>
 #include <zarrpoint/group_safetensors.hpp>
 #include <zarrpoint/safetensors.hpp>
+#include <zarrpoint/stores.hpp>
 
 #include "../support/temp_directory.hpp"
 
@@ -223,6 +224,29 @@ TEST_CASE("what is not a safetensors model is an error on all ranks, and nothing
             tree.if_map()->emplace("a", state{{"b", 1}});
           }),
       "\"a/b\""));
+}
+
+TEST_CASE("what cannot be saved leaves the old model, in a store that cannot publish, too") {
+  const memory_store store;
+  const auto save_rows = [&](float value, bool clashes) {
+    return thread_world::run(2, [&](thread_communicator& self) -> result<save_report> {
+      const std::vector<float> rows(2, value);
+      state tree{{"w", shard("a/b", rows, {.offsets = {{0, self.rank(), 2}}}).value()}};
+      if (clashes) tree.if_map()->emplace("a", state{{"b", 1}});
+      return save(location(any_store(store), store_key::root()), tree, {.ranks = self},
+                  {.storage = {.format = safetensors::group_format{}}});
+    });
+  };
+  for (const auto& one : save_rows(1, false)) REQUIRE(one);
+  for (const auto& one : save_rows(2, true)) {
+    REQUIRE(!one);
+    CHECK(one.failure().code == errc::invalid_argument);
+  }
+  const auto there = safetensors::open(any_store(store),
+                                       store_key::parse("model-00001-00001.safetensors").value());
+  REQUIRE(there);
+  CHECK(reinterpret_cast<const float*>(there->view("a/b").value().data)[3] == 1);
+  CHECK(store.open(store_key::parse("model.safetensors.index.json").value()).value() != nullptr);
 }
 
 TEST_CASE("tensors in flat pieces of one shard are whole; one without elements is there") {

@@ -41,10 +41,9 @@ struct frame_place {
 
 /// Adds what it takes to decode a frame. Its literals come first, then its planes. All that a
 /// kernel reads is checked to lie within the frame, whose bytes may be anything; streams are not
-/// read here. False, and nothing
-/// is added, where kernels cannot do it. That is so for codecs but zstd, blocks with matches, a
-/// shuffle of bits, elements of more than 8 bytes. So it is for frames that are damaged, or not of
-/// `bytes`, and where there is no room left.
+/// read here. False, and nothing is added, where kernels cannot do it. That is so for codecs but
+/// zstd, blocks with matches, a shuffle of bits, elements of more than 8 bytes. So it is for frames
+/// that are damaged, or not of `bytes`, and where there is no room left.
 bool plan_blosc_frame(bytes_view frame, const frame_place& at, frame_work& out);
 
 }}}  // namespace zarrpoint::v0::detail

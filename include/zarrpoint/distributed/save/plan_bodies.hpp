@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -334,10 +335,18 @@ ZARRPOINT_INLINE result<void> cell_copies::add(cell_write& of, std::string_view 
       auto held = detail::make_counted<std::unique_ptr<element_source>>(std::move(from));
       under_way_.emplace_back(key, held);
       of.reads_once = true;
-      of.source = [held](const context&) -> result<std::unique_ptr<element_source>> {
+      const auto check = [held, name = std::string(key)]() -> result<void> {
+        if (*held != nullptr) return {};
+        return error{errc::invalid_argument,
+                     "the copy of " + in_quotes(name) +
+                         " on its device was given up already: what reads once is asked for once"};
+      };
+      of.source = [held, check](const context&) -> result<std::unique_ptr<element_source>> {
+        ZARRPOINT_CHECK(check());
         return std::move(*held);
       };
-      of.stage = [held = std::move(held)](memory_resource& into) -> result<staged> {
+      of.stage = [held = std::move(held), check](memory_resource& into) -> result<staged> {
+        ZARRPOINT_CHECK(check());
         ZARRPOINT_TRY(read, (*held)->read(box::whole((*held)->spec().shape), into));
         return staged{read.view, std::move(read.memory)};
       };
@@ -376,6 +385,9 @@ ZARRPOINT_INLINE cell_assembler::cell_assembler(const process_part& part,
                                                 std::span<const sharded_tensor> shards, int rank)
     : part_(part), shards_(shards), rank_(rank) {}
 
+/// Where in a message elements begin whose box ends at `at`: aligned for any of them.
+constexpr std::size_t aligned_box(std::size_t at) noexcept { return (at + 15) / 16 * 16; }
+
 ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
     int ranks, const context& how, message_budget* counted) const {
   std::vector<message> out(static_cast<std::size_t>(ranks));
@@ -400,6 +412,7 @@ ZARRPOINT_INLINE result<std::vector<message>> cell_assembler::pieces(
           at.part(shard->metadata().global_box());
           const message box = std::move(at).take();
           to.insert(to.end(), box.begin(), box.end());
+          to.resize(aligned_box(to.size()));
         }
         const tensor_spec spec = shard->metadata().data_spec();
         ZARRPOINT_TRY(bytes, byte_count(spec));
@@ -417,6 +430,7 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
                                                                const context& how,
                                                                const assembly_options& by) const {
   shard_writes out;
+  std::optional<message_budget> whole_tensors;  // beside the pieces, which are counted already
   std::vector<std::size_t> taken(pieces.size(), 0);
   for (std::size_t t = 0; t < part_.plan.tensors.size(); ++t) {
     const planned_tensor& tensor = part_.plan.tensors[t];
@@ -444,6 +458,9 @@ ZARRPOINT_INLINE result<shard_writes> cell_assembler::assemble(std::span<const m
         }
         write.stage = part_of(whole, first->metadata(), write.part);
       } else if (sources.size() > 1 || sources.front().rank != rank_) {
+        ZARRPOINT_TRY(bytes, byte_count(tensor.grid.shape, memory_size(tensor.type)));
+        if (!whole_tensors) whole_tensors.emplace(how);
+        ZARRPOINT_CHECK(whole_tensors->count("a tensor in one piece", rank_, bytes));
         ZARRPOINT_TRY(made, join_boxes(tensor, sources, pieces, taken, how));
         write.stage = [whole = detail::make_counted<const zarrpoint::tensor>(std::move(made))](
                           memory_resource&) -> result<staged> {
@@ -585,12 +602,14 @@ ZARRPOINT_INLINE result<tensor> cell_assembler::join_boxes(const planned_tensor&
     wire_reader reader(rest);
     const box at = reader.part();
     const auto bytes = byte_count(at.shape, memory_size(of.type));
-    if (reader.failed() || !bytes || *bytes > reader.rest())
+    const std::size_t all = reader.failed() ? 0 : pieces[from].size();
+    const std::size_t begin = aligned_box(all - reader.rest());
+    if (reader.failed() || begin > all || !bytes || *bytes > all - begin)
       return error{errc::corrupt, "rank " + std::to_string(source.rank) + " sent too little of \"" +
                                       of.key + "\""};
-    const bytes_view elements = rest.last(reader.rest()).first(static_cast<std::size_t>(*bytes));
-    ZARRPOINT_CHECK(take(at, dense_view(elements.data(), tensor_spec{of.type, at.shape})));
-    taken[from] = pieces[from].size() - reader.rest() + elements.size();
+    const std::byte* const elements = pieces[from].data() + begin;
+    ZARRPOINT_CHECK(take(at, dense_view(elements, tensor_spec{of.type, at.shape})));
+    taken[from] = begin + *bytes;
   }
   if (left == 0) return std::move(out);
   return error{errc::corrupt, "plan: " + std::to_string(left) + " elements of \"" + of.key +

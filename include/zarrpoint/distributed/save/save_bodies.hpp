@@ -312,7 +312,6 @@ ZARRPOINT_INLINE result<void> strategy_format::prepare() {
   prepared_ = std::move(prepared);
   ZARRPOINT_TRY(common_json, to_json(prepared_.common));
   common_ = std::move(common_json);
-  ZARRPOINT_CHECK(common_saver_.common_saver()->check(common_));
   compared_ = options_.compared_common ? options_.compared_common(common_) : common_;
   shared_ = dump_json(compared_, json_style::compact);
   return check_loadable(options_.compared_common ? dump_json(common_, json_style::compact).size()
@@ -389,6 +388,7 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
     for (std::size_t i = 0; i < arrays_.size(); ++i) arrays_[i].tensor = planned.plan.tensors[i];
   }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
+  ZARRPOINT_CHECK(common_saver_.common_saver()->check_plan(common_, arrays_));
   report_.warnings = std::move(planned.warnings);
   std::vector<std::string_view> names;
   names.reserve(arrays_.size() + planned.grids.size());

@@ -39,8 +39,8 @@ concept strategy = requires {
 &&std::copy_constructible<S>;  // last, or constructors from a strategy would ask themselves
 
 /// Writes what all processes have in common; called on rank 0 alone. A member `result<void>
-/// check(const json& common) const` refuses, on each process, what it cannot store, before anything
-/// is planned.
+/// check_plan(const json& common, std::span<const planned_array>) const` refuses what it cannot
+/// store beside these arrays, before anything is staged.
 template <class S>
 concept common_saver = strategy<S> && S::action ==
                        strategy_action::save_common&& requires(const S& s, const save_job& job,
@@ -128,7 +128,7 @@ result<void> check_version_of(const S& self, int version) {
   }
 }
 struct common_saver_interface : strategy_interface {
-  virtual result<void> check(const json&) const = 0;
+  virtual result<void> check_plan(const json&, std::span<const planned_array>) const = 0;
   virtual result<std::vector<leaf_record>> save_common(const save_job&, const json&) const = 0;
 };
 struct sharded_saver_interface : strategy_interface {
@@ -158,9 +158,9 @@ struct strategy_model;
 template <common_saver S>
 struct strategy_model<S> final : common_saver_interface {
   explicit strategy_model(S from) : self(std::move(from)) {}
-  result<void> check(const json& common) const final {
-    if constexpr (requires { self.check(common); }) {
-      return self.check(common);
+  result<void> check_plan(const json& common, std::span<const planned_array> arrays) const final {
+    if constexpr (requires { self.check_plan(common, arrays); }) {
+      return self.check_plan(common, arrays);
     } else {
       return {};
     }

@@ -32,12 +32,6 @@ namespace detail {
 inline constexpr std::string_view own_folder = ".zarrpoint/";
 inline constexpr std::string_view first_name = ".zarrpoint/first";
 
-/// Whether there is an object of that name.
-inline bool has_entry(const std::vector<list_entry>& among, std::string_view name) {
-  return std::any_of(among.begin(), among.end(),
-                     [&](const list_entry& one) { return !one.is_prefix && one.name == name; });
-}
-
 /// The objects beneath a prefix, which ends with a slash or is empty, as they are.
 class bucket_objects {
  public:
@@ -351,11 +345,13 @@ struct bucket_store::state {
   result<std::unique_ptr<blob>> open(const store_key& key) {
     if (key.is_root() || key.str().starts_with(detail::own_folder)) return objects({}).open(key);
     std::unique_lock lock(mutex);
-    const auto is_seen = [&] {
-      return tree->empty() && seen && key.str().find('/') == std::string_view::npos;
-    };
-    if (tree && is_seen() && !detail::has_entry(seen->entries, key.str()))
-      return std::unique_ptr<blob>();
+    if (tree && tree->empty() && seen && key.str().find('/') == std::string_view::npos) {
+      const auto is_it = [&](const list_entry& one) {
+        return !one.is_prefix && one.name == key.str();
+      };
+      if (std::none_of(seen->entries.begin(), seen->entries.end(), is_it))
+        return std::unique_ptr<blob>();
+    }
     result<std::unique_ptr<blob>> plain = std::unique_ptr<blob>();
     if (!tree) {
       const std::size_t looks = is_to_write ? 3 : 2;
@@ -496,14 +492,13 @@ class bucket_store::staged final : public publication {
   any_store store() const override {
     // The plain keys are for the first save that finds the place empty.
     if (objects_) return *objects_;
-    bool is_mine = false;
-    static_cast<void>(detail::for_each_parallel(2, state_->client.small_at_once(),
-                                                [&](std::size_t i) -> result<void> {
-                                                  if (i == 0)
-                                                    is_mine = is_empty_ && claim().value_or(false);
-                                                  return i == 0 ? result<void>() : erase_probe();
-                                                }));
-    choose(is_mine);
+    const auto ask = [&](std::size_t i) -> result<void> {
+      if (i == 1) return erase_probe();
+      has_claimed_ = is_empty_ && claim().value_or(false);
+      return {};
+    };
+    static_cast<void>(detail::for_each_parallel(2, state_->client.small_at_once(), ask));
+    choose(has_claimed_);
     return *objects_;
   }
 
@@ -746,7 +741,7 @@ class bucket_store::staged final : public publication {
 
   /// Nothing of a save that failed stays.
   result<void> abandon() {
-    if (!objects_) return {};
+    if (!objects_ && !has_claimed_) return {};
     const detail::bucket_client& client = state_->client;
     if (!tree_.empty()) {
       ZARRPOINT_TRY(erased, client.erase_all(state_->at(tree_)));
@@ -754,7 +749,7 @@ class bucket_store::staged final : public publication {
       return {};
     }
     // What makes it a checkpoint goes first.
-    std::vector<std::string> keys = objects_->keys();
+    std::vector<std::string> keys = objects_ ? objects_->keys() : std::vector<std::string>();
     const auto below = std::stable_partition(
         keys.begin(), keys.end(), [](const std::string& key) { return key.find('/') == key.npos; });
     const auto erase = [&](const std::string& key) -> result<void> {
@@ -784,9 +779,10 @@ class bucket_store::staged final : public publication {
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
-  bool is_empty_ = false;        ///< nothing lies at the place
-  mutable std::string probe_{};  ///< what the look at the server has left
-  mutable std::string tree_{};   ///< beneath the place; empty: the plain keys
+  bool is_empty_ = false;             ///< nothing lies at the place
+  mutable std::string probe_{};       ///< what the look at the server has left
+  mutable bool has_claimed_ = false;  ///< the plain keys are this save's
+  mutable std::string tree_{};        ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::bucket_tree> objects_{};
   late_entries late_{};
   phase_observer* observer_ = nullptr;

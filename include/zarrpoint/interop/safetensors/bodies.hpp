@@ -505,15 +505,9 @@ ZARRPOINT_INLINE std::string name_of_file(std::size_t file, std::size_t count) {
   return text.data();
 }
 
-ZARRPOINT_INLINE std::string index_document(const files_plan& plan,
-                                            std::span<const std::size_t> file_of,
-                                            const save_report& of) {
-  json::object map;
-  map.reserve(plan.names.size());
-  for (std::size_t i = 0; i < plan.names.size(); ++i)
-    map.push_back({plan.names[i], of.files[file_of[i]]});
-  return dump_json(json::object{{"metadata", json::object{{"total_size", std::uint64_t{of.bytes}}}},
-                                {"weight_map", std::move(map)}});
+ZARRPOINT_INLINE std::string index_document(json::object file_of, std::uint64_t total) {
+  return dump_json(json::object{{"metadata", json::object{{"total_size", total}}},
+                                {"weight_map", std::move(file_of)}});
 }
 
 ZARRPOINT_INLINE result<void> check_names(const files_plan& plan) {
@@ -589,7 +583,11 @@ ZARRPOINT_INLINE result<save_report> write_files(const location& where, const fi
                         .at(out.files.back()));
   }
   ZARRPOINT_TRY(index, store_key::parse(files_index));
-  ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(plan, file_of, out))));
+  json::object map;
+  map.reserve(plan.names.size());
+  for (std::size_t i = 0; i < plan.names.size(); ++i)
+    map.push_back({plan.names[i], out.files[file_of[i]]});
+  ZARRPOINT_CHECK(to.put(index, as_bytes(index_document(std::move(map), out.bytes))));
   ZARRPOINT_CHECK(v0::detail::check_still(at, rule));
   std::optional<owned_paths> owned;
   if (how.overwrite) {  // also where nothing is listed: not all that others have is a key

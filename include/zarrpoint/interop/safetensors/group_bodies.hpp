@@ -12,11 +12,12 @@
 #include <zarrpoint/interop/safetensors/group_format.hpp>
 #include <zarrpoint/interop/safetensors/packed_elements.hpp>
 #include <zarrpoint/interop/safetensors/safetensors_files.hpp>
-#include <zarrpoint/zarr/json/json_writer.hpp>
 
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
+#include <type_traits>
 
 namespace zarrpoint { inline namespace v0 { namespace safetensors {
 
@@ -60,7 +61,19 @@ result<void> for_each_number(const state& of, const std::string& path, const F& 
                    " is neither; leave it out, or give it as safetensors::group_format::metadata"};
 }
 
-/// The numbers that all processes have in common, as tensors of rank 0.
+/// The numbers that all processes have in common, by their paths. Errors: `unsupported`.
+ZARRPOINT_INLINE result<std::vector<leaf>> numbers_of(const json& common) {
+  ZARRPOINT_TRY(tree, v0::detail::state_from_json(common));
+  std::vector<leaf> out;
+  ZARRPOINT_CHECK(for_each_number(tree, {}, [&](const std::string& path, const json& value) {
+    value.visit([&]<class T>(const T& held) {
+      if constexpr (std::is_arithmetic_v<T>) out.emplace_back(path, T(held));
+    });
+  }));
+  return out;
+}
+
+/// Those, as tensors of rank 0.
 struct numbers_saver {
   static constexpr std::string_view name = "safetensors_numbers_saver";
   static constexpr std::string_view backend = "safetensors";
@@ -69,26 +82,21 @@ struct numbers_saver {
 
   metadata_map metadata{};
 
-  result<void> check(const json& common) const {
-    ZARRPOINT_TRY(tree, v0::detail::state_from_json(common));
-    return for_each_number(tree, {}, [](const auto&, const auto&) {});
+  result<void> check_plan(const json& common, std::span<const planned_array> arrays) const {
+    ZARRPOINT_TRY(numbers, numbers_of(common));
+    std::set<std::string_view> names;
+    for (const planned_array& array : arrays) names.insert(array.tensor.key);
+    for (const leaf& each : numbers)
+      if (!names.insert(each.name()).second)
+        return error{errc::invalid_argument, "two tensors or common numbers have the name " +
+                                                 v0::detail::in_quotes(each.name())};
+    if (!names.empty()) return {};
+    return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
   }
 
   /// Of a record the name and, as its `typestr`, the dtype that the file has.
   result<std::vector<leaf_record>> save_common(const save_job& job, const json& common) const {
-    ZARRPOINT_TRY(tree, v0::detail::state_from_json(common));
-    std::vector<leaf> numbers;
-    ZARRPOINT_CHECK(for_each_number(tree, {}, [&](const std::string& path, const json& value) {
-      if (const bool* const flag = value.if_bool()) {
-        numbers.emplace_back(path, *flag);
-      } else if (const double* const real = value.if_double()) {
-        numbers.emplace_back(path, *real);
-      } else if (const auto whole = value.to_int64()) {
-        numbers.emplace_back(path, *whole);
-      } else {
-        numbers.emplace_back(path, value.to_uint64().value());
-      }
-    }));
+    ZARRPOINT_TRY(numbers, numbers_of(common));
     std::vector<leaf_record> out;
     if (numbers.empty()) return out;
     std::vector<tensor_to_write> tensors;
@@ -132,24 +140,29 @@ struct files_saver {
 
   /// The receipt: how many files, and of each the names of its tensors.
   result<message> write(const save_job& job, const shard_writes& mine) const {
-    std::vector<tensor_to_write> tensors;
     std::vector<std::uint64_t> bytes;
     std::uint64_t total = 0;
     for (const array_writes& one : mine.arrays) {
       const planned_tensor& of = one.array->tensor;
-      tensor_to_write to{of.key, {of.type, of.grid.shape}, {}};
-      ZARRPOINT_TRY(size, stored_byte_count(to.spec).at(tensor_context(of.key)));
+      ZARRPOINT_TRY(size, stored_byte_count({of.type, of.grid.shape}).at(tensor_context(of.key)));
       bytes.push_back(size);
       total += size;
-      to.stage = [&one, &job, spec = to.spec]() -> result<staged> {
-        if (job.how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
-        const std::byte* const nothing = nullptr;
-        if (one.cells.empty()) return staged{dense_view(nothing, spec), {}};
-        return one.cells.front().stage(v0::detail::resource_of(job.how));
-      };
-      tensors.push_back(std::move(to));
     }
     progress_meter meter(&job.how.progress, "save", total);
+    std::vector<tensor_to_write> tensors;
+    for (std::size_t i = 0; i < mine.arrays.size(); ++i) {
+      const planned_tensor& of = mine.arrays[i].array->tensor;
+      const tensor_spec spec{of.type, of.grid.shape};
+      tensors.push_back(
+          {of.key, spec,
+           [&, &cells = mine.arrays[i].cells, spec, size = bytes[i]]() -> result<staged> {
+             if (job.how.stop.stop_requested()) return error{errc::cancelled, "stop was requested"};
+             meter.add(of.key, size);
+             const std::byte* const nothing = nullptr;
+             if (cells.empty()) return staged{dense_view(nothing, spec), {}};
+             return cells.front().stage(v0::detail::resource_of(job.how));
+           }});
+    }
     const std::vector<std::size_t> file_of = divide_by_size(bytes, as.max_file_bytes);
     const std::size_t count = file_of.empty() ? 0 : file_of.back() + 1;
     v0::detail::wire_writer receipt;
@@ -162,11 +175,6 @@ struct files_saver {
       const std::string name_of_file = name_of_part(job.rank, file);
       const v0::detail::phase_scope writes(job.how.observer, phase::write, name_of_file, 0);
       ZARRPOINT_TRY(key, store_key::parse(name_of_file));
-      for (tensor_to_write& one : some)
-        one.stage = [&meter, stage = std::move(one.stage), &one]() {
-          meter.add(one.name, stored_byte_count(one.spec).value_or(0));
-          return stage();
-        };
       ZARRPOINT_CHECK(write_tensors(job.store, key, some, as.metadata).at(name_of_file));
       receipt.number(some.size());
       for (const tensor_to_write& one : some) receipt.text(one.name);
@@ -201,19 +209,11 @@ struct files_saver {
       map.push_back({of.key, at->second.second});
     }
     for (const leaf_record& one : all.common) {
-      if (written.contains(one.name))
-        return error{errc::invalid_argument,
-                     "a number that all processes have in common and a tensor have the name " +
-                         v0::detail::in_quotes(one.name)};
       total += dtype_named(one.typestr).value().size();
       map.push_back({one.name, std::string(common_file)});
     }
-    if (map.empty())
-      return error{errc::invalid_argument, "there is no tensor of which an index could tell"};
     ZARRPOINT_TRY(key, store_key::parse(files_index));
-    const json document = json::object{{"metadata", json::object{{"total_size", total}}},
-                                       {"weight_map", std::move(map)}};
-    return job.store.put(key, as_bytes(dump_json(document)));
+    return job.store.put(key, as_bytes(index_document(std::move(map), total)));
   }
 
   result<bool> is_checkpoint(const any_store& root) const {

@@ -25,10 +25,8 @@ namespace zarrpoint { inline namespace v0 { namespace safetensors {
 /// - `unsupported`, naming it: a dtype that the format does not have, flat pieces of several shards
 ///   of a tensor, objects, texts and null among what is common.
 /// - `unsupported`: a path that ends in `.safetensors`, which is one file.
-/// - `invalid_argument`: files of at most 0 bytes.
-///
-/// Only the commit finds a number that has the name of a tensor, and a model without tensors:
-/// `invalid_argument`.
+/// - `invalid_argument`: files of at most 0 bytes, a common number that has the name of a tensor,
+///   and nothing to save.
 struct group_format {
   static constexpr std::string_view name = "safetensors";
 

@@ -44,6 +44,9 @@ struct tensor_to_write {
 result<void> write_tensors(const any_store& store, const store_key& key,
                            std::span<const tensor_to_write> tensors, const metadata_map& metadata);
 
+/// The text of the index: of each tensor the name and its file, and the bytes of all.
+std::string index_document(json::object file_of, std::uint64_t total);
+
 /// The files of a model, and its index, sorted; none where there is no index.
 result<std::vector<std::string>> files_of(const any_store& root);
 /// Whether that is a whole model in several files, or what else is there.
