@@ -556,6 +556,15 @@ ZARRPOINT_INLINE result<bool> checkpoint_manager::state::may_be_whole(
   return false;
 }
 
+/// Whether a save or a removal left this behind, which failed: it has a note, and is not whole.
+ZARRPOINT_INLINE result<bool> checkpoint_manager::state::is_unfinished(
+    const detail::step_look& of) const {
+  ZARRPOINT_TRY(begun_key, note("begun_" + of.record.name));
+  ZARRPOINT_TRY(begun, root.open(begun_key));
+  if (begun == nullptr) return false;
+  return may_be_whole(of).transform([](bool is_whole) { return !is_whole; });
+}
+
 /// In stores without a step that publishes or erases all: what an earlier manager did not finish.
 ZARRPOINT_INLINE result<void> checkpoint_manager::state::finish_what_was_begun() {
   ZARRPOINT_TRY(at, key(folder));
@@ -694,15 +703,8 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
     work.replaces = true;
     return make_whole_what_stands_on(work.mark.step);
   }
-  if (leaves_notes()) {
-    ZARRPOINT_TRY(begun_key, note("begun_" + work.name));
-    ZARRPOINT_TRY(begun, root.open(begun_key));
-    ZARRPOINT_TRY(is_to_stay, may_be_whole(seen));
-    if (begun != nullptr && !is_to_stay) {  // of a save that failed
-      ZARRPOINT_CHECK(erase_step(step_key));
-      return {};
-    }
-  }
+  ZARRPOINT_TRY(is_a_rest, is_unfinished(seen));
+  if (is_a_rest) return erase_step(step_key);
   if (!seen.fault)
     return error{errc::already_exists,
                  root.describe(step_key) + " is there, and no manager wrote it: move it away"};
@@ -1008,11 +1010,13 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::remove(const step_recor
   result<bool> erased = false;
   if (!seen.record.is_managed) {
     ZARRPOINT_TRY(left, root.list(step_key));
-    if (!left.empty())
+    ZARRPOINT_TRY(is_a_rest, is_unfinished(seen));
+    if (!left.empty() && !is_a_rest)
       return error{errc::invalid_argument,
                    "remove " + root.describe(step_key) + ": no manager wrote it" +
                        (seen.fault ? ", or it cannot be read: " + to_string(*seen.fault) : "")};
     // It went before, by others or by a removal that could not end.
+    if (is_a_rest) erased = error{errc::unsupported, "key by key"};
   } else {
     // Files publish in one step and erase in one; elsewhere what makes it a step goes first.
     erased = !leaves_notes() ? root.erase_all(step_key)

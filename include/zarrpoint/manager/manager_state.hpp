@@ -169,6 +169,7 @@ struct checkpoint_manager::state {
   result<std::vector<std::int64_t>> notes(std::string_view kind) const;
   result<void> read_pins();
   result<bool> may_be_whole(const detail::step_look& of) const;
+  result<bool> is_unfinished(const detail::step_look& of) const;
   result<void> finish_what_was_begun();
   result<void> check_owner() const;
 
