@@ -11,10 +11,11 @@
 #include <zarrpoint/cuda/kernels/symbols.cuh>
 #include <zarrpoint/devices.hpp>
 
+#include "cuda/long_run.hpp"
+
 #include <doctest/doctest.h>
 #include <zstd.h>
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -29,12 +30,6 @@ using zp::detail::blosc_encode_plan;
 using zp::detail::encode_work;
 
 namespace {
-
-/// How many random frames; more by ZARRPOINT_LITERALS_FRAMES.
-std::size_t wanted_frames(std::size_t otherwise) {
-  const char* const told = std::getenv("ZARRPOINT_LITERALS_FRAMES");
-  return told == nullptr ? otherwise : static_cast<std::size_t>(std::strtoull(told, nullptr, 10));
-}
 
 /// The threads of a block, the last one first.
 template <class F>
@@ -235,7 +230,8 @@ TEST_CASE("symbols kernels: random frames, which the processor and libzstd decod
     CAPTURE(n);
     const std::size_t size = std::array<std::size_t, 6>{1, 2, 2, 3, 4, 8}[pick(random, 6)];
     const std::size_t least = std::max<std::size_t>(1024 / size + 1, 128);
-    const std::size_t count = least + pick(random, n % 10 == 0 ? 300'000 / size : 9'000 / size);
+    const bool is_large = n % (frames > 1'000 ? 1'000 : 10) == 0;
+    const std::size_t count = least + pick(random, (is_large ? 300'000 : 9'000) / size);
     const std::size_t block = pick(random, 4) == 0 ? std::size_t{4096} << pick(random, 5) : 0;
     const bytes elements = elements_of(random, size, count);
     const auto made = in_steps(elements, options_of(size, block));
@@ -248,8 +244,26 @@ TEST_CASE("symbols kernels: random frames, which the processor and libzstd decod
         REQUIRE(elements[i] == (*made->told.repeated)[i % size]);
     }
   }
+  MESSAGE(coded << " coded, " << stored << " stored as they are");
   CHECK(stored > 0);
   CHECK(coded > frames / 2);
+}
+
+TEST_CASE("symbols kernels: what the fuzz corpora hold, as elements of every size") {
+  std::size_t made = 0;
+  for_each_of_corpora([&](bytes content) {
+    content.resize(content.size() / 8 * 8);
+    for (const std::size_t size : {1u, 2u, 4u, 8u}) {
+      CAPTURE(size);
+      CAPTURE(content.size());
+      const auto frame = in_steps(content, options_of(size));
+      if (!frame) continue;  // too little
+      check(*frame, content, size);
+      ++made;
+    }
+  });
+  MESSAGE(made << " frames");
+  CHECK(made > 200);
 }
 
 TEST_CASE("symbols kernels: weights become as small as by the host") {
