@@ -7,7 +7,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace coalescing_blob_test { namespace {
@@ -60,6 +68,75 @@ TEST_CASE("runs end where they would be too long; failures are those of the stor
   CHECK(blob.read(0, into).failure().code == errc::io);
   store->reads_until_failure = 100;
   CHECK(blob.read(0, into));
+}
+
+/// Its first read ends when the one at `until` has begun, or fails after 20 s.
+class waiting_blob final : public blob {
+ public:
+  waiting_blob(std::vector<std::byte> data, std::uint64_t until)
+      : data_(std::move(data)), until_(until) {}
+  std::uint64_t size() const noexcept override { return data_.size(); }
+  std::string name() const override { return "waiting"; }
+  result<void> read(std::uint64_t offset, mutable_bytes into) const override {
+    ZARRPOINT_CHECK(check_range(offset, into.size()));
+    std::unique_lock lock(mutex_);
+    reads_.push_back(offset);
+    changed_.notify_all();
+    const auto has_begun = [this] {
+      return std::find(reads_.begin(), reads_.end(), until_) != reads_.end();
+    };
+    if (reads_.size() == 1 && !changed_.wait_for(lock, std::chrono::seconds(20), has_begun))
+      return error{errc::io, "nobody read ahead"};
+    std::copy_n(data_.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
+    return {};
+  }
+  void wait_for_first() const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !reads_.empty(); });
+  }
+  std::vector<std::uint64_t> reads() const {
+    const std::lock_guard lock(mutex_);
+    return reads_;
+  }
+
+ private:
+  const std::vector<std::byte> data_;
+  const std::uint64_t until_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable std::vector<std::uint64_t> reads_;
+};
+
+TEST_CASE("who waits for neighbours reads those behind them meanwhile") {
+  // Four runs of two ranges each, to memory of the blob's own or straight to their places. The one
+  // that waits reads on, as far as the second run behind.
+  const std::size_t size = 16384, gap = 100000;
+  const auto data = numbered(8 * gap);
+  for (const bool is_direct : {false, true}) {
+    CAPTURE(is_direct);
+    std::vector<std::byte> into(8 * size);
+    std::vector<detail::byte_range> ranges;
+    for (std::size_t i = 0; i < 8; ++i)
+      ranges.push_back(
+          {i / 2 * gap + i % 2 * size, size, is_direct ? into.data() + i * size : nullptr});
+    const auto base = std::make_shared<waiting_blob>(data, (is_direct ? 2 : 1) * gap);
+    const detail::coalescing_blob blob(base, ranges, default_resource());
+    REQUIRE(blob.runs() == 4);
+    const auto read = [&](std::size_t i) {
+      return blob.read(ranges[i].offset, {into.data() + i * size, size});
+    };
+    auto first = std::async(std::launch::async, [&] { return read(0); });
+    base->wait_for_first();
+    auto waiting = std::async(std::launch::async, [&] { return read(1); });
+    CHECK(first.get());
+    CHECK(waiting.get());
+    for (std::size_t i = 2; i < 8; ++i) CHECK(read(i));
+    CHECK(base->reads().size() == 4);
+    for (std::size_t i = 0; i < 8; ++i)
+      CHECK(std::equal(into.begin() + static_cast<std::ptrdiff_t>(i * size),
+                       into.begin() + static_cast<std::ptrdiff_t>((i + 1) * size),
+                       data.begin() + static_cast<std::ptrdiff_t>(ranges[i].offset)));
+  }
 }
 
 TEST_CASE("an array of many small inner chunks takes few reads") {

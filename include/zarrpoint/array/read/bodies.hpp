@@ -152,21 +152,16 @@ ZARRPOINT_INLINE coalescing_blob::coalescing_blob(std::shared_ptr<const blob> ba
 ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
                                                     mutable_bytes into) const {
   if (run* const found = find(offset, into.size())) {
-    const std::lock_guard lock(found->mutex);
-    if (found->to != nullptr && into.data() == found->to + (offset - found->offset)) {
-      if (found->is_there) return {};
-      const mutable_bytes all(found->to, static_cast<std::size_t>(found->size));
-      ZARRPOINT_CHECK(base_->read(found->offset, all));
-      found->is_there = true;
-      return {};
+    std::unique_lock lock(found->mutex, std::defer_lock);
+    while (!lock.try_lock()) {
+      if (fetch_ahead(*found)) continue;
+      lock.lock();
+      break;
     }
+    if (found->to != nullptr && into.data() == found->to + (offset - found->offset))
+      return fetch(*found);
     // One alone goes straight to its place, and so does what is asked for a second time.
-    if (found->memory.empty() && found->wanted > 1) {
-      if (auto made = buffer::allocate(static_cast<std::size_t>(found->size), resource_)) {
-        ZARRPOINT_CHECK(base_->read(found->offset, made->bytes()));
-        found->memory = *std::move(made);
-      }
-    }
+    if (found->to == nullptr && found->wanted > 1) ZARRPOINT_CHECK(fetch(*found));
     if (!found->memory.empty()) {
       std::copy_n(found->memory.data() + (offset - found->offset), into.size(), into.data());
       if (--found->wanted == 0) found->memory = {};
@@ -174,6 +169,37 @@ ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
     }
   }
   return base_->read(offset, into);
+}
+
+ZARRPOINT_INLINE result<void> coalescing_blob::fetch(run& of) const {
+  if (of.to != nullptr) {
+    if (of.is_there) return {};
+    ZARRPOINT_CHECK(base_->read(of.offset, {of.to, static_cast<std::size_t>(of.size)}));
+    of.is_there = true;
+  } else if (of.memory.empty()) {
+    if (auto made = buffer::allocate(static_cast<std::size_t>(of.size), resource_)) {
+      ZARRPOINT_CHECK(base_->read(of.offset, made->bytes()));
+      of.memory = *std::move(made);
+    }
+  }
+  return {};
+}
+
+ZARRPOINT_INLINE bool coalescing_blob::fetch_ahead(const run& of) const {
+  bool is_next = true;
+  const auto at = std::upper_bound(
+      runs_.begin(), runs_.end(), of.offset,
+      [](std::uint64_t from, const std::unique_ptr<run>& one) { return from < one->offset; });
+  for (auto one = at; one != runs_.end(); ++one, is_next = false) {
+    run& ahead = **one;
+    const std::unique_lock lock(ahead.mutex, std::try_to_lock);
+    // What is kept in memory is read ahead by one run, what goes to its place by all.
+    if (!lock || ahead.is_there || (ahead.to == nullptr && (!is_next || ahead.wanted < 2)))
+      continue;
+    if (!ahead.memory.empty()) continue;
+    return fetch(ahead).has_value();  // who wants it is told
+  }
+  return false;
 }
 
 ZARRPOINT_INLINE coalescing_blob::run* coalescing_blob::find(std::uint64_t offset,
@@ -312,7 +338,7 @@ ZARRPOINT_INLINE result<void> read_operation::run(const selection& part, progres
   // page, and one of these is wasted. Of items that give little each, 64 are work enough.
   const std::size_t in_two = 2 * huge_page * plan_.size() / std::max<std::size_t>(bytes, 1);
   memory_bound_for items(how_.executor, plan_.size(),
-                         {.max_workers = bytes < parallel_threshold ? 1U : 0U,
+                         {.max_workers = bytes < parallel_threshold ? 1U : open_only(),
                           .stop = how_.stop,
                           .grain = std::min<std::size_t>(in_two, 64)});
   ZARRPOINT_CHECK(items.run([this](std::size_t i) { return read_item(i); },
@@ -356,19 +382,35 @@ ZARRPOINT_INLINE std::size_t read_operation::item_bytes(const plan_item& item) c
 ZARRPOINT_INLINE result<void> read_operation::read_item_of(const plan_item& item,
                                                            const std::string& key) {
   scratch_pool::lease scratch = pool_->borrow(&own_.text);
-  const auto open_it = [&]() -> result<std::shared_ptr<const opened>> {
-    ZARRPOINT_TRY(made, open_object(key, *scratch));
-    if (made.object != nullptr) coalesce(item, *made.object);
-    return detail::make_counted<const opened>(std::move(made));
-  };
   if (item.object_items == 1) {
     ZARRPOINT_TRY(alone, open_object(key, *scratch));
     return read_inner(item, alone, scratch);
   }
-  ZARRPOINT_TRY(shared, objects_.get(item, open_it));
+  ZARRPOINT_TRY(shared, shared_object(item, key, *scratch));
   ZARRPOINT_CHECK(read_inner(item, *shared, scratch));
   objects_.finish(item);
   return {};
+}
+
+ZARRPOINT_INLINE result<std::shared_ptr<const read_operation::opened>>
+read_operation::shared_object(const plan_item& item, const std::string& key,
+                              codec_workspace& scratch) {
+  return objects_.get(item, [&]() -> result<std::shared_ptr<const opened>> {
+    ZARRPOINT_TRY(made, open_object(key, scratch));
+    if (made.object != nullptr) made.requests = coalesce(item, *made.object);
+    return detail::make_counted<const opened>(std::move(made));
+  });
+}
+
+ZARRPOINT_INLINE unsigned read_operation::open_only() {
+  if (plan_.size() < 2 || plan_.at(0).object_items != plan_.size()) return 0;
+  const plan_item first = plan_.at(0);
+  const scratch_pool::lease scratch = pool_->borrow(&own_.text);
+  const auto only = shared_object(first, of_.chunk_key(first.object), *scratch);
+  // The first item tells what failed.
+  if (!only || (*only)->requests == 0) return 0;
+  const std::size_t useful = std::max<std::size_t>((*only)->requests, hardware_concurrency());
+  return static_cast<unsigned>(std::min<std::size_t>(useful, UINT_MAX));
 }
 
 ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
@@ -384,11 +426,12 @@ ZARRPOINT_INLINE result<read_operation::opened> read_operation::open_object(
   return out;
 }
 
-ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_object& shard) const {
-  if (shard.index == nullptr) return;
+ZARRPOINT_INLINE std::size_t read_operation::coalesce(const plan_item& item,
+                                                      stored_object& shard) const {
+  if (shard.index == nullptr) return 0;
   // A run is kept while other inner chunks wait for memory: a small budget has none for that.
   constexpr std::size_t usual = coalescing_blob::usual_run;
-  if (pool_->budget().limit() / 64 < usual) return;
+  if (pool_->budget().limit() / 64 < usual) return 0;
   const std::size_t wanted = std::min(shard.bytes->request_bytes(), pool_->limiter().limit() / 64);
   const std::size_t most = std::max(wanted, usual);
   std::vector<byte_range> ranges;
@@ -399,16 +442,18 @@ ZARRPOINT_INLINE void read_operation::coalesce(const plan_item& item, stored_obj
     const shard_entry entry = shard.entry(of_.layout.slot(one.inner));
     if (entry.absent()) continue;
     // Out of order, what was read for one may wait for long for the others that it was read for.
-    if (!ranges.empty() && entry.offset < ranges.back().offset) return;
+    if (!ranges.empty() && entry.offset < ranges.back().offset) return 0;
     bytes += entry.size;
     const auto target = of_.layout.chain().direct_target(subview(into_, one.destination()));
     const bool is_direct = target && target->size() == entry.size;
     ranges.push_back({entry.offset, entry.size, is_direct ? target->data() : nullptr});
   }
   const std::size_t small = most > usual ? most / 2 : usual / 16;
-  if (ranges.size() < 2 || bytes / ranges.size() > small) return;
-  shard.bytes = detail::make_counted<coalescing_blob>(std::move(shard.bytes), ranges,
-                                                      pool_->resource(), most);
+  if (ranges.size() < 2 || bytes / ranges.size() > small) return 0;
+  auto joined = detail::make_counted<coalescing_blob>(shard.bytes, ranges, pool_->resource(), most);
+  const std::size_t requests = shard.bytes->request_bytes() == 0 ? 0 : joined->runs();
+  shard.bytes = std::move(joined);
+  return requests;
 }
 
 ZARRPOINT_INLINE result<void> read_operation::plan_within() {

@@ -60,6 +60,7 @@ class read_operation {
   struct opened {
     std::unique_ptr<stored_object> object;
     const object_digest* expected = nullptr;
+    std::size_t requests = 0;  // that it takes, where neighbours are joined to large ones
   };
 
   /// An inner chunk that is there, and where its elements go.
@@ -108,8 +109,14 @@ class read_operation {
 
   // 2 open
   result<opened> open_object(const std::string& key, codec_workspace& scratch);
-  /// Joins the reads of small inner chunks that lie next to each other.
-  void coalesce(const plan_item& item, stored_object& shard) const;
+  result<std::shared_ptr<const opened>> shared_object(const plan_item& item, const std::string& key,
+                                                      codec_workspace& scratch);
+  /// Opens an object that all items are of before any other worker would wait for it, and returns
+  /// how many of them it keeps busy; 0 for no bound.
+  unsigned open_only();
+  /// Joins the reads of small inner chunks that lie next to each other. How many requests that
+  /// makes, of a store that wants large ones.
+  std::size_t coalesce(const plan_item& item, stored_object& shard) const;
 
   // 3 check
   result<checked> check_entry(const plan_item& item, const opened& from) const;

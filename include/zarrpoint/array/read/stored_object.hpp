@@ -61,7 +61,7 @@ struct byte_range {
 
 /// An object of which many small ranges are read: neighbours are joined, read in one call, and kept
 /// until each of them was asked for once. Those that also lie side by side where they are read to
-/// are read to there, by the first that asks.
+/// are read to there, by the first that asks. Who has to wait for a run reads one behind it.
 class coalescing_blob final : public blob {
  public:
   /// Ranges with less than this between them are joined: reading it costs less than another call.
@@ -91,6 +91,10 @@ class coalescing_blob final : public blob {
     buffer memory;
   };
 
+  /// Reads a run, unless it is there or there is no memory for it. Under its lock.
+  result<void> fetch(run& of) const;
+  /// Reads a run behind `of` that nobody has begun; false where there is none to read.
+  bool fetch_ahead(const run& of) const;
   /// The run that holds a range whole.
   run* find(std::uint64_t offset, std::uint64_t bytes) const;
 

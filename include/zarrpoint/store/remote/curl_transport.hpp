@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/remote/transport.hpp>
 
 #include <curl/curl.h>
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace zarrpoint { inline namespace v0 {
 
@@ -59,6 +61,8 @@ class curl_driver {
     if (is_ready) multi_ = curl_multi_init();
     if (multi_ == nullptr) return;
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(how_.transfers));
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &watch);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, static_cast<void*>(this));
   }
   curl_driver(const curl_driver&) = delete;
   curl_driver& operator=(const curl_driver&) = delete;
@@ -289,41 +293,88 @@ class curl_driver {
 #endif
   }
 
+  /// One socket after the other. curl_multi_perform reads from each as long as the server sends, so
+  /// that what is done meanwhile would wait for all others, and the server for the next requests.
   void drive() {
-    unsigned running = 0;
-    for (;;) {
-      {
-        const std::lock_guard lock(mutex_);
-        for (; !waiting_.empty() && running < how_.transfers; waiting_.pop_front()) {
-          transfer& job = *waiting_.front();
-          curl_easy_setopt(job.easy, CURLOPT_PRIVATE, static_cast<void*>(&job));
-          job.begin();
-          if (curl_multi_add_handle(multi_, job.easy) == CURLM_OK) {
-            ++running;
-          } else {
-            finish(job, CURLE_OUT_OF_MEMORY);
-          }
-        }
-        if (closed_ && running == 0) return;
+    std::vector<curl_waitfd> ready;
+    while (begin_waiting()) {
+      act(CURL_SOCKET_TIMEOUT, 0);
+      bool some_ended = conclude();
+      for (const curl_waitfd& one : ready) {
+        const int in = (one.revents & CURL_WAIT_POLLIN) != 0 ? CURL_CSELECT_IN : 0;
+        const int out = (one.revents & CURL_WAIT_POLLOUT) != 0 ? CURL_CSELECT_OUT : 0;
+        act(one.fd, in | out);
+        some_ended |= conclude();
+        if (begin_waiting()) act(CURL_SOCKET_TIMEOUT, 0);
       }
-      int active = 0, left = 0;
-      curl_multi_perform(multi_, &active);
-      bool some_ended = false;
-      while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
-        if (message->msg != CURLMSG_DONE) continue;
-        CURL* const easy = message->easy_handle;
-        const CURLcode outcome = message->data.result;
-        char* self = nullptr;
-        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
-        curl_multi_remove_handle(multi_, easy);
-        --running;
-        some_ended = true;
-        const std::lock_guard lock(mutex_);
-        finish(*reinterpret_cast<transfer*>(self), outcome);
-      }
+      ready.clear();
       // A stop is seen when curl asks whether to go on, some times a second.
-      if (!some_ended) curl_multi_poll(multi_, nullptr, 0, running == 0 ? 60'000 : 200, nullptr);
+      int changed = 0;
+      curl_multi_poll(multi_, watched_.data(), static_cast<unsigned>(watched_.size()),
+                      some_ended      ? 0
+                      : running_ == 0 ? 60'000
+                                      : 200,
+                      &changed);
+      for (curl_waitfd& one : watched_) {
+        if (one.revents != 0) ready.push_back(one);
+      }
+      // A socket of curl's own, as that of a look-up of a name.
+      if (changed != 0 && ready.empty()) curl_multi_perform(multi_, &changed);
     }
+  }
+
+  void act(curl_socket_t socket, int events) {
+    int active = 0;
+    curl_multi_socket_action(multi_, socket, events, &active);
+  }
+
+  /// Curl says what it waits for, in the calls of `drive`.
+  static int watch(CURL*, curl_socket_t socket, int what, void* self, void*) {
+    auto& watched = static_cast<curl_driver*>(self)->watched_;
+    std::erase_if(watched, [socket](const curl_waitfd& one) { return one.fd == socket; });
+    if (what == CURL_POLL_REMOVE) return 0;
+    const int in = (what & CURL_POLL_IN) != 0 ? CURL_WAIT_POLLIN : 0;
+    const int out = (what & CURL_POLL_OUT) != 0 ? CURL_WAIT_POLLOUT : 0;
+    const auto added = guarded([&]() -> result<void> {
+      watched.push_back({socket, static_cast<short>(in | out), 0});
+      return {};
+    });
+    return added ? 0 : -1;
+  }
+
+  /// Gives curl the requests that wait; false once the driver is closed and nothing is under way.
+  bool begin_waiting() {
+    const std::lock_guard lock(mutex_);
+    for (; !waiting_.empty() && running_ < how_.transfers; waiting_.pop_front()) {
+      transfer& job = *waiting_.front();
+      curl_easy_setopt(job.easy, CURLOPT_PRIVATE, static_cast<void*>(&job));
+      job.begin();
+      if (curl_multi_add_handle(multi_, job.easy) == CURLM_OK) {
+        ++running_;
+      } else {
+        finish(job, CURLE_OUT_OF_MEMORY);
+      }
+    }
+    return !closed_ || running_ != 0;
+  }
+
+  /// Hands over what is done; whether there was something.
+  bool conclude() {
+    bool some_ended = false;
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL* const easy = message->easy_handle;
+      const CURLcode outcome = message->data.result;
+      char* self = nullptr;
+      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+      curl_multi_remove_handle(multi_, easy);
+      --running_;
+      some_ended = true;
+      const std::lock_guard lock(mutex_);
+      finish(*reinterpret_cast<transfer*>(self), outcome);
+    }
+    return some_ended;
   }
 
   /// Under the lock: with it, the job may be gone.
@@ -339,6 +390,8 @@ class curl_driver {
   std::mutex mutex_{};
   std::deque<transfer*> waiting_{};
   bool closed_ = false;
+  unsigned running_ = 0;                ///< transfers, counted by the thread
+  std::vector<curl_waitfd> watched_{};  ///< sockets, by the thread
   std::thread thread_{};
 };
 
