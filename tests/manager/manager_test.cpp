@@ -412,11 +412,24 @@ TEST_CASE("manager: a removal that failed half way is finished with the next sav
   manager.wait().value();
   CHECK(manager.steps() == list{3});
   CHECK(place.of.list(store_key::parse("step_00000001").value()).value().empty());
-  // What has the name of a step but no note is not touched.
+  // What others put in the place of a rest stays, and so does what has the name of a step alone.
+  *place.erases = [](const std::string&) { throw std::bad_alloc(); };
+  save_step(manager, 4).value();
+  CHECK_FALSE(manager.wait());
+  *place.erases = [](const std::string&) {};
+  for (const auto& one : place.of.list(store_key::parse("step_00000003").value()).value())
+    place.of.erase_all(store_key::parse("step_00000003/" + one.name).value()).value();
+  group::create(place, store_key::parse("step_00000003").value()).value();
+  save_step(manager, 5).value();
+  manager.wait().value();
+  CHECK(manager.steps() == list{3, 5});
+  CHECK(group::open(place, store_key::parse("step_00000003").value()));
+  place.of.erase_all(store_key::parse("step_00000003").value()).value();
+  manager.refresh().value();
   place.of.put(store_key::parse("step_00000002/mine").value(), as_bytes("kept")).value();
   CHECK(manager.remove(2).failure().code == errc::not_found);
   CHECK_FALSE(manager.close());  // tells the first error again
-  CHECK(open_at(location(any_store(place)), options).steps() == list{3});
+  CHECK(open_at(location(any_store(place)), options).steps() == list{5});
   CHECK(place.of.list(store_key::parse("step_00000002").value()).value().size() == 1);
 }
 

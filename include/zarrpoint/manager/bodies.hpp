@@ -545,8 +545,8 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_whole_what_stands_
 ZARRPOINT_INLINE result<bool> checkpoint_manager::state::may_be_whole(
     const detail::step_look& of) const {
   if (of.record.is_managed) return true;
-  // With an id it was committed, even if others have edited it since.
-  if (!of.fault) return of.opened && !of.opened->id().empty();
+  // What can be opened was committed, or others have put it there.
+  if (!of.fault) return of.opened.has_value();
   if (of.fault->code != errc::unsupported) return !detail::is_damage(of.fault->code);
   for (const char* document : {detail::step_mark::file, "zarr.json", ".zgroup"}) {
     ZARRPOINT_TRY(document_key, key(of.record.name + '/' + document));
@@ -704,7 +704,11 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::make_room(job& work) {
     return make_whole_what_stands_on(work.mark.step);
   }
   ZARRPOINT_TRY(is_a_rest, is_unfinished(seen));
-  if (is_a_rest) return erase_step(step_key);
+  if (is_a_rest) {
+    ZARRPOINT_CHECK(erase_step(step_key));
+    ZARRPOINT_TRY(begun, note("begun_" + work.name));
+    return root.erase(begun).transform([](bool) {});
+  }
   if (!seen.fault)
     return error{errc::already_exists,
                  root.describe(step_key) + " is there, and no manager wrote it: move it away"};

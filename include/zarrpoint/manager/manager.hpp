@@ -161,7 +161,8 @@ class checkpoint_manager {
   result<std::vector<step_removal>> prune(const keep_policy& keep);
 
   /// Removes one step. Errors: `invalid_argument` for the newest whole one and for pinned ones,
-  /// unless `force` is set; for what no manager wrote, and while deltas stand on it, always.
+  /// unless `force` is set; for what no manager wrote, and while deltas stand on it, always. What a
+  /// save or a removal that failed has left is a manager's, unless it can be opened.
   result<void> remove(std::int64_t step, bool force = false);
 
   /// Keeps a step whatever the policies say, or no longer; by any manager, an exclusive one or not.

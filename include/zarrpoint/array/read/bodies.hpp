@@ -172,6 +172,7 @@ ZARRPOINT_INLINE result<void> coalescing_blob::read(std::uint64_t offset,
 }
 
 ZARRPOINT_INLINE result<void> coalescing_blob::fetch(run& of) const {
+  of.is_begun = true;
   if (of.to != nullptr) {
     if (of.is_there) return {};
     ZARRPOINT_CHECK(base_->read(of.offset, {of.to, static_cast<std::size_t>(of.size)}));
@@ -186,18 +187,19 @@ ZARRPOINT_INLINE result<void> coalescing_blob::fetch(run& of) const {
 }
 
 ZARRPOINT_INLINE bool coalescing_blob::fetch_ahead(const run& of) const {
-  bool is_next = true;
-  const auto at = std::upper_bound(
+  constexpr std::size_t furthest = 64;
+  auto at = std::upper_bound(
       runs_.begin(), runs_.end(), of.offset,
       [](std::uint64_t from, const std::unique_ptr<run>& one) { return from < one->offset; });
-  for (auto one = at; one != runs_.end(); ++one, is_next = false) {
-    run& ahead = **one;
+  for (std::size_t n = 0; at != runs_.end() && n < furthest; ++at, ++n) {
+    run& ahead = **at;
+    // What is kept in memory is read ahead by one run, what goes to its place by many.
+    if (ahead.to == nullptr && n != 0) continue;
     const std::unique_lock lock(ahead.mutex, std::try_to_lock);
-    // What is kept in memory is read ahead by one run, what goes to its place by all.
-    if (!lock || ahead.is_there || (ahead.to == nullptr && (!is_next || ahead.wanted < 2)))
-      continue;
-    if (!ahead.memory.empty()) continue;
-    return fetch(ahead).has_value();  // who wants it is told
+    if (!lock || ahead.is_begun || ahead.wanted < 2) continue;
+    // Once: who wants it tries again, and is told.
+    static_cast<void>(guarded([&] { return fetch(ahead); }));
+    return true;
   }
   return false;
 }

@@ -19,7 +19,7 @@
 //   3 check   whether the inner chunk is there, should be, and has a size that can be.
 //             Errors: `corrupt`, `not_found`
 //   4 fetch   its stored bytes, or the rows of them that are wanted, in few reads
-//             (coalescing_blob.hpp, grid/raw_rows.hpp). A part of a shard within the shard takes
+//             (stored_object.hpp, grid/raw_rows.hpp). A part of a shard within the shard takes
 //             all these steps again, unless a digest asks for the whole. A whole one is decoded by
 //             shard/sharding_codec.hpp, which names what fails in it. Errors: `io`
 //   5 verify  their digest, while they are in the cache: their crc32c, or the one at their end,

@@ -88,10 +88,12 @@ class coalescing_blob final : public blob {
     std::size_t wanted = 0;   // ranges that were not asked for yet
     std::byte* to = nullptr;  // where all of it is read to; else to `memory`
     bool is_there = false;    // it was read to `to`
+    bool is_begun = false;    // somebody has tried to read it
     buffer memory;
   };
 
-  /// Reads a run, unless it is there or there is no memory for it. Under its lock.
+  /// Reads a run, unless it is there. Where there is no memory for it, nothing is read.
+  /// Under its lock.
   result<void> fetch(run& of) const;
   /// Reads a run behind `of` that nobody has begun; false where there is none to read.
   bool fetch_ahead(const run& of) const;

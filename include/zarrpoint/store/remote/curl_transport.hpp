@@ -13,9 +13,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -293,10 +295,14 @@ class curl_driver {
 #endif
   }
 
-  /// One socket after the other. curl_multi_perform reads from each as long as the server sends, so
-  /// that what is done meanwhile would wait for all others, and the server for the next requests.
+  /// Acts on one socket after the other. The function curl_multi_perform reads from each as long as
+  /// the server sends. What is done meanwhile would wait for all others, and the server for the
+  /// next requests.
   void drive() {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds look_after{200};
     std::vector<curl_waitfd> ready;
+    clock::time_point looked = clock::now();
     while (begin_waiting()) {
       act(CURL_SOCKET_TIMEOUT, 0);
       bool some_ended = conclude();
@@ -308,17 +314,19 @@ class curl_driver {
         if (begin_waiting()) act(CURL_SOCKET_TIMEOUT, 0);
       }
       ready.clear();
-      // A stop is seen when curl asks whether to go on, some times a second.
+      if (clock::now() - looked >= look_after) {
+        some_ended |= end_stopped();
+        looked = clock::now();
+      }
+      for (curl_waitfd& one : watched_) one.revents = 0;
       int changed = 0;
+      const auto wait = some_ended ? 0 : running_.empty() ? 60'000 : look_after.count();
       curl_multi_poll(multi_, watched_.data(), static_cast<unsigned>(watched_.size()),
-                      some_ended      ? 0
-                      : running_ == 0 ? 60'000
-                                      : 200,
-                      &changed);
-      for (curl_waitfd& one : watched_) {
+                      static_cast<int>(wait), &changed);
+      for (const curl_waitfd& one : watched_) {
         if (one.revents != 0) ready.push_back(one);
       }
-      // A socket of curl's own, as that of a look-up of a name.
+      // A socket of which curl has told nothing yet.
       if (changed != 0 && ready.empty()) curl_multi_perform(multi_, &changed);
     }
   }
@@ -345,17 +353,22 @@ class curl_driver {
   /// Gives curl the requests that wait; false once the driver is closed and nothing is under way.
   bool begin_waiting() {
     const std::lock_guard lock(mutex_);
-    for (; !waiting_.empty() && running_ < how_.transfers; waiting_.pop_front()) {
+    for (; !waiting_.empty() && running_.size() < how_.transfers; waiting_.pop_front()) {
       transfer& job = *waiting_.front();
       curl_easy_setopt(job.easy, CURLOPT_PRIVATE, static_cast<void*>(&job));
       job.begin();
-      if (curl_multi_add_handle(multi_, job.easy) == CURLM_OK) {
-        ++running_;
-      } else {
+      const auto added = guarded([&]() -> result<void> {
+        running_.push_back(&job);
+        return {};
+      });
+      if (!added) {
+        finish(job, CURLE_OUT_OF_MEMORY);
+      } else if (curl_multi_add_handle(multi_, job.easy) != CURLM_OK) {
+        running_.pop_back();
         finish(job, CURLE_OUT_OF_MEMORY);
       }
     }
-    return !closed_ || running_ != 0;
+    return !closed_ || !running_.empty();
   }
 
   /// Hands over what is done; whether there was something.
@@ -364,17 +377,29 @@ class curl_driver {
     int left = 0;
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
-      CURL* const easy = message->easy_handle;
       const CURLcode outcome = message->data.result;
       char* self = nullptr;
-      curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
-      curl_multi_remove_handle(multi_, easy);
-      --running_;
+      curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &self);
+      remove(*reinterpret_cast<transfer*>(self), outcome);
       some_ended = true;
-      const std::lock_guard lock(mutex_);
-      finish(*reinterpret_cast<transfer*>(self), outcome);
     }
     return some_ended;
+  }
+
+  /// The same with what is to stop, whether something comes for it or not.
+  bool end_stopped() {
+    std::vector<transfer*> stopped;
+    std::copy_if(running_.begin(), running_.end(), std::back_inserter(stopped),
+                 [](const transfer* one) { return one->request->stop.stop_requested(); });
+    for (transfer* const one : stopped) remove(*one, CURLE_ABORTED_BY_CALLBACK);
+    return !stopped.empty();
+  }
+
+  void remove(transfer& job, CURLcode outcome) {
+    curl_multi_remove_handle(multi_, job.easy);
+    std::erase(running_, &job);
+    const std::lock_guard lock(mutex_);
+    finish(job, outcome);
   }
 
   /// Under the lock: with it, the job may be gone.
@@ -390,7 +415,7 @@ class curl_driver {
   std::mutex mutex_{};
   std::deque<transfer*> waiting_{};
   bool closed_ = false;
-  unsigned running_ = 0;                ///< transfers, counted by the thread
+  std::vector<transfer*> running_{};    ///< by the thread
   std::vector<curl_waitfd> watched_{};  ///< sockets, by the thread
   std::thread thread_{};
 };
