@@ -17,7 +17,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -323,10 +322,14 @@ class curl_driver {
       const auto wait = some_ended ? 0 : running_.empty() ? 60'000 : look_after.count();
       curl_multi_poll(multi_, watched_.data(), static_cast<unsigned>(watched_.size()),
                       static_cast<int>(wait), &changed);
-      for (const curl_waitfd& one : watched_) {
-        if (one.revents != 0) ready.push_back(one);
-      }
-      // A socket of which curl has told nothing yet.
+      const auto noted = guarded([&]() -> result<void> {
+        for (const curl_waitfd& one : watched_) {
+          if (one.revents != 0) ready.push_back(one);
+        }
+        return {};
+      });
+      if (!noted) ready.clear();
+      // A socket of which curl has told nothing yet, or no memory to note one.
       if (changed != 0 && ready.empty()) curl_multi_perform(multi_, &changed);
     }
   }
@@ -388,11 +391,12 @@ class curl_driver {
 
   /// The same with what is to stop, whether something comes for it or not.
   bool end_stopped() {
-    std::vector<transfer*> stopped;
-    std::copy_if(running_.begin(), running_.end(), std::back_inserter(stopped),
-                 [](const transfer* one) { return one->request->stop.stop_requested(); });
-    for (transfer* const one : stopped) remove(*one, CURLE_ABORTED_BY_CALLBACK);
-    return !stopped.empty();
+    const std::size_t before = running_.size();
+    for (std::size_t i = before; i-- > 0;) {
+      transfer& one = *running_[i];
+      if (one.request->stop.stop_requested()) remove(one, CURLE_ABORTED_BY_CALLBACK);
+    }
+    return running_.size() != before;
   }
 
   void remove(transfer& job, CURLcode outcome) {
