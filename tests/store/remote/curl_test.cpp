@@ -131,6 +131,10 @@ TEST_CASE("curl: what servers do wrong") {
 }
 
 TEST_CASE("curl: connections are kept, also among threads; requests run at once") {
+  unsigned drivers = 0;
+  SUBCASE("of one driver") { drivers = 1; }
+  SUBCASE("of two") { drivers = 2; }
+  SUBCASE("of more than there may be transfers") { drivers = 5; }
   std::atomic<unsigned> now = 0, most = 0;
   http_server::server server([&](const http_server::request& got) {
     const unsigned at = ++now;
@@ -142,6 +146,7 @@ TEST_CASE("curl: connections are kept, also among threads; requests run at once"
   });
   curl_options how = direct();
   how.transfers = 4;
+  how.threads = drivers;
   const curl_transport by(how);
   std::atomic<unsigned> wrong = 0;
   std::vector<std::thread> threads;
@@ -156,9 +161,44 @@ TEST_CASE("curl: connections are kept, also among threads; requests run at once"
   }
   for (std::thread& one : threads) one.join();
   CHECK(wrong == 0);
-  CHECK(server.connections() <= 8);
+  CHECK(server.connections() <= std::max(8U, 4 * drivers));
   CHECK(most >= 2);
   CHECK(most <= 4);
+}
+
+TEST_CASE("curl: requests one after the other share a connection, whatever threads there are") {
+  const auto server = always({with_length("206 X", "", "x")});
+  curl_options how = direct();
+  how.threads = 4;
+  const curl_transport by(how);
+  for (int i = 0; i < 5; ++i) {
+    fetched at;
+    CHECK(at.from(server, by).has_value());
+  }
+  CHECK(server.connections() == 1);
+}
+
+TEST_CASE("curl: what waits for others can be stopped, too") {
+  const auto silent = always({"", reply::hold});
+  curl_options how = direct();
+  how.transfers = 1;
+  const curl_transport by(how);
+  stop_source first, second;
+  std::thread holds([&] {
+    fetched at;
+    at.request.times = {.stall = milliseconds(0)};
+    at.request.stop = first.token();
+    CHECK(at.from(silent, by).failure().code == errc::cancelled);
+  });
+  while (silent.connections() == 0) std::this_thread::sleep_for(milliseconds(1));
+  second.request_stop();
+  fetched at;
+  at.request.stop = second.token();
+  const auto answer = at.from(silent, by);
+  REQUIRE_FALSE(answer.has_value());
+  CHECK(answer.failure().code == errc::cancelled);
+  first.request_stop();
+  holds.join();
 }
 
 TEST_CASE("curl: times, a stop, and what cannot be reached") {

@@ -4,6 +4,7 @@
 
 #include <zarrpoint/core/config.hpp>
 #include <zarrpoint/core/printable.hpp>
+#include <zarrpoint/exec/executor.hpp>
 #include <zarrpoint/exec/guarded.hpp>
 #include <zarrpoint/store/remote/transport.hpp>
 
@@ -17,6 +18,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -29,6 +31,7 @@ namespace zarrpoint { inline namespace v0 {
 /// in their place are named by `CURL_CA_BUNDLE`, `SSL_CERT_DIR` or `SSL_CERT_FILE`, too.
 struct curl_options {
   unsigned transfers = 64;  ///< under way at once; others wait. As many connections are kept.
+  unsigned threads = 0;     ///< that drive them; 0: as many as processors, and not more than 4
   bool http2 = true;        ///< over TLS, where the server offers it
   std::string proxy{};      ///< such as `http://proxy:3128`, `socks5h://...`; `none` for no proxy
   std::string ca_file{};    ///< certificates to trust, in place of the system's: a PEM file
@@ -53,10 +56,10 @@ inline curl_options with_certificates(curl_options how) {
   return how;
 }
 
-/// The transfers of one transport, and the one thread that drives them.
+/// Transfers, and the one thread that drives them.
 class curl_driver {
  public:
-  explicit curl_driver(curl_options how) : how_(with_certificates(std::move(how))) {
+  explicit curl_driver(const curl_options& how) : how_(how) {
     // Once a process, and never undone: others may use libcurl, too. It takes what was done before.
     static const bool is_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
     if (is_ready) multi_ = curl_multi_init();
@@ -356,7 +359,7 @@ class curl_driver {
   /// Gives curl the requests that wait; false once the driver is closed and nothing is under way.
   bool begin_waiting() {
     const std::lock_guard lock(mutex_);
-    for (; !waiting_.empty() && running_.size() < how_.transfers; waiting_.pop_front()) {
+    for (; !waiting_.empty(); waiting_.pop_front()) {
       transfer& job = *waiting_.front();
       curl_easy_setopt(job.easy, CURLOPT_PRIVATE, static_cast<void*>(&job));
       job.begin();
@@ -413,7 +416,7 @@ class curl_driver {
     job.done.notify_one();
   }
 
-  const curl_options how_;
+  const curl_options& how_;
   const ::pid_t process_ = ::getpid();
   CURLM* multi_ = nullptr;
   std::mutex mutex_{};
@@ -424,20 +427,83 @@ class curl_driver {
   std::thread thread_{};
 };
 
+/// The drivers of one transport: a thread moves some three gigabytes a second, and encrypts one.
+class curl_drivers {
+ public:
+  explicit curl_drivers(curl_options how) : how_(with_certificates(std::move(how))) {
+    const unsigned count = how_.threads != 0 ? how_.threads : std::min(hardware_concurrency(), 4U);
+    for (unsigned i = 0; i < count; ++i) all_.emplace_back(how_);
+  }
+
+  result<http_response> send(const http_request& request) {
+    // In a child of fork, the lock may be held by a thread that it does not have.
+    if (::getpid() != process_) return all_.front().by.send(request);
+    const turn mine(*this, request);
+    return mine.driver->by.send(request);
+  }
+
+ private:
+  struct shared_driver {
+    explicit shared_driver(const curl_options& how) : by(how) {}
+    curl_driver by;
+    std::uint64_t work = 0;  ///< under way: bytes, and what each transfer costs beside them
+  };
+
+  /// Of one transfer, from when there is room for it. The first of those that have the least to do
+  /// drives it, so that transfers one after the other share a connection.
+  struct turn {
+    turn(curl_drivers& all, const http_request& request) : of(&all) {
+      work += request.into.size();
+      for (const bytes_view part : request.body) work += part.size();
+      std::unique_lock lock(all.mutex_);
+      const auto may_begin = [&] {  // what is to stop is ended by its driver
+        return all.running_ < std::max(all.how_.transfers, 1U) || request.stop.stop_requested();
+      };
+      while (!all.has_room_.wait_for(lock, std::chrono::milliseconds(200), may_begin)) {
+      }
+      ++all.running_;
+      driver = &*std::min_element(
+          all.all_.begin(), all.all_.end(),
+          [](const shared_driver& a, const shared_driver& b) { return a.work < b.work; });
+      driver->work += work;
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn() {
+      {
+        const std::lock_guard lock(of->mutex_);
+        --of->running_;
+        driver->work -= work;
+      }
+      of->has_room_.notify_one();
+    }
+    curl_drivers* of;
+    shared_driver* driver = nullptr;
+    std::uint64_t work = std::uint64_t{256} << 10;
+  };
+
+  const curl_options how_;
+  const ::pid_t process_ = ::getpid();
+  std::mutex mutex_{};
+  std::condition_variable has_room_{};
+  unsigned running_ = 0;
+  std::list<shared_driver> all_{};
+};
+
 }  // namespace detail
 
-/// HTTP by libcurl: one thread drives all transfers, connections are kept for the next. Copies
-/// share them; the thread ends with the last copy. It needs no set-up of libcurl, and changes
+/// HTTP by libcurl: few threads drive all transfers, connections are kept for the next. Copies
+/// share them; the threads end with the last copy. It needs no set-up of libcurl, and changes
 /// nothing of that which others use in the process.
 class curl_transport {
  public:
   explicit curl_transport(curl_options how = {})
-      : driver_(detail::make_counted<detail::curl_driver>(std::move(how))) {}
+      : drivers_(detail::make_counted<detail::curl_drivers>(std::move(how))) {}
 
-  result<http_response> send(const http_request& request) const { return driver_->send(request); }
+  result<http_response> send(const http_request& request) const { return drivers_->send(request); }
 
  private:
-  std::shared_ptr<detail::curl_driver> driver_;
+  std::shared_ptr<detail::curl_drivers> drivers_;
 };
 static_assert(http_transport<curl_transport>);
 
