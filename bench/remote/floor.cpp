@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The zarrpoint authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The floor of run.py: bare libcurl, one thread with a multi handle, without checksums and names.
+// The floor of run.py: bare libcurl, a multi handle in each of up to 4 threads, as zarrpoint has.
+// It has neither checksums nor names.
+//
 // Usage: floor load URL FILE    ranges of 8 MiB of the objects that FILE lists, into new memory
 //        floor save URL FILE    the same bytes as uploads in parts of 16 MiB, as S3 has them
 // FILE has lines `SIZE PATH`. Prints the seconds, from the first request to the last answer.
@@ -12,16 +14,19 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <fstream>
 #include <memory>
+#include <thread>
 
 using bench::require;
 
 namespace {
 
-constexpr std::size_t under_way = 32;
+constexpr std::size_t under_way = 32;  // of all threads
+const std::size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
 constexpr std::size_t range_bytes = std::size_t{8} << 20;
 constexpr std::size_t part_bytes = std::size_t{16} << 20;
 
@@ -65,7 +70,7 @@ class engine {
     std::vector<CURL*> idle;
     std::size_t running = 0;
     for (;;) {
-      for (; !waiting_.empty() && running < under_way; ++running) {
+      for (; !waiting_.empty() && running < under_way / threads; ++running) {
         CURL* easy = idle.empty() ? curl_easy_init() : idle.back();
         if (!idle.empty()) idle.pop_back();
         begin(easy, waiting_.front().release());
@@ -125,8 +130,9 @@ class engine {
 };
 
 struct listed {
-  std::size_t size;
-  std::string path;
+  std::size_t size = 0;
+  std::string path{};
+  std::size_t at = 0;  ///< of its bytes among those of all
 };
 
 void load(const std::string& url, const std::vector<listed>& objects) {
@@ -152,8 +158,7 @@ void load(const std::string& url, const std::vector<listed>& objects) {
 void save(const std::string& url, const std::vector<listed>& objects, const char* bytes) {
   engine by;
   for (const listed& one : objects) {
-    const char* const from = bytes;
-    bytes += one.size;
+    const char* const from = bytes + one.at;
     const std::string to = url + one.path;
     if (one.size <= part_bytes) {
       by.add({.method = "PUT", .url = to, .body = from, .size = one.size});
@@ -183,18 +188,30 @@ void save(const std::string& url, const std::vector<listed>& objects, const char
 int main(int count, char** words) {
   if (count != 4) return 2;
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  std::vector<listed> objects;
+  // Each object to the thread that has the least to do.
+  std::vector<std::vector<listed>> objects(threads);
+  std::vector<std::size_t> sizes(threads);
   std::ifstream file(words[3]);
   std::size_t all = 0;
-  for (listed one; file >> one.size >> one.path; all += one.size) objects.push_back(one);
+  for (listed one; file >> one.size >> one.path; all += one.size) {
+    one.at = all;
+    const auto least = std::min_element(sizes.begin(), sizes.end());
+    *least += one.size;
+    objects[static_cast<std::size_t>(least - sizes.begin())].push_back(one);
+  }
   const bool saves = std::string(words[1]) == "save";
   const std::vector<char> bytes(saves ? all : 0, 'x');
   const auto work = [&] {
-    if (saves) {
-      save(words[2], objects, bytes.data());
-    } else {
-      load(words[2], objects);
-    }
+    std::vector<std::thread> running;
+    for (const std::vector<listed>& of : objects)
+      running.emplace_back([&] {
+        if (saves) {
+          save(words[2], of, bytes.data());
+        } else {
+          load(words[2], of);
+        }
+      });
+    for (std::thread& one : running) one.join();
   };
   std::printf("%.6f\n", bench::seconds_of(work));
 }

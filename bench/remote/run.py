@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import urllib.request
 from importlib.metadata import PackageNotFoundError, version
@@ -206,6 +207,7 @@ def main():
     finally:
         shutil.rmtree(place)
     head = f"{options.megabytes} MiB in {3 * LAYERS} tensors, {options.rounds} rounds, a load of {load:.1f} before and {os.getloadavg()[0]:.1f} after; {versions()}."
+    head = textwrap.fill(head, 120)
     text = f"{head}\n{machine()}:\n\n{text}"
     out = ROOT / "build/remote/table.md"
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -167,6 +167,61 @@ TEST_CASE_TEMPLATE(
   }
 }
 
+TEST_CASE_TEMPLATE("buckets: a server where two puts at once both go well is asked again", kind, s3,
+                   gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  std::mutex mutex;
+  int puts = 0;
+  of->before = [&](const std::string& what) {
+    if (!what.starts_with("PUT ") || !what.ends_with("/first")) return;
+    const std::lock_guard lock(mutex);
+    of->rules.conditions = ++puts > 3;  // as if each had looked before the others put
+  };
+  save(of, 1).value();
+  CHECK(puts > 6);
+  CHECK(seen(of).value() == 1);
+  CHECK(of->objects.contains("model.zarr/zarr.json"));
+}
+
+TEST_CASE_TEMPLATE("buckets: a first save asks for no more than its claim, its keys and its name",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  save(of, 1).value();
+  const auto count = [&](const char* begin, const char* end) {
+    return std::count_if(of->log.begin(), of->log.end(), [&](const std::string& one) {
+      return one.starts_with(begin) && one.ends_with(end);
+    });
+  };
+  // Three puts of which one goes well, and one in its place.
+  CHECK(count("PUT ", "/.zarrpoint/first") == 4);
+  CHECK(count("PUT ", "/.zarrpoint/current") == 1);
+  CHECK(count("DELETE ", "") == 0);
+  CHECK(count("PUT ", "probe") == 0);
+  of->log.clear();
+  save(of, 2).value();
+  CHECK(count("PUT ", "probe") == 3);
+  CHECK(count("DELETE ", "probe") == 1);
+  CHECK(count("PUT ", "/.zarrpoint/first") == 0);
+  const auto keys = of.keys();
+  CHECK(std::none_of(keys.begin(), keys.end(),
+                     [](const std::string& one) { return one.ends_with("/probe"); }));
+}
+
+TEST_CASE_TEMPLATE("buckets: who may not erase still saves", kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  of->instead = [](const std::string& what) -> zp::http_response {
+    if (!what.starts_with("DELETE ")) return {};
+    return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+  };
+  for (float value : {1.0F, 2.0F}) {
+    save(of, value).value();
+    CHECK(seen(of).value() == value);
+  }
+}
+
 TEST_CASE("s3: a server that takes ETags without quotation marks only") {
   const fake_s3 of;
   of->rules.quoted_etags = false;
@@ -410,10 +465,12 @@ TEST_CASE_TEMPLATE("buckets: a first save whose place was erased leaves that of 
   slow->store().put(key("zarr.json"), {}).value();
   open_fake_place(of).erase_all(zp::store_key::root()).value();
   save(of, 2).value();
+  const std::string of_another = of->objects["model.zarr/step/zarr.json"].bytes;
   const auto done = slow->commit();
   REQUIRE_FALSE(done);
   CHECK(done.failure().code == zp::errc::replaced);
   slow.reset();
+  CHECK(of->objects["model.zarr/step/zarr.json"].bytes == of_another);
   CHECK(seen(of).value() == 2);
   CHECK(of->objects.contains("model.zarr/.zarrpoint/first"));
 }
@@ -448,6 +505,26 @@ TEST_CASE_TEMPLATE("buckets: a document that cannot be put with others is named"
   CHECK(put.failure().message.starts_with("documents of several keys"));
   CHECK(put.failure().message.find("model.zarr/b/zarr.json") != std::string::npos);
   CHECK(put.failure().message.find("d/zarr.json") == std::string::npos);
+}
+
+TEST_CASE_TEMPLATE("buckets: documents are put before the commit, where they are many", kind, s3,
+                   gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  auto mine = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  const auto put = [&](int i) {
+    mine->store().put(key("g" + std::to_string(i) + "/zarr.json"), {}).value();
+  };
+  for (int i = 0; i < 30; ++i) put(i);
+  CHECK_FALSE(has_prefix(of, "model.zarr/g"));
+  for (int i = 30; i < 40; ++i) put(i);
+  CHECK(has_prefix(of, "model.zarr/g0/"));
+  CHECK_FALSE(has_prefix(of, "model.zarr/g39/"));
+  mine->store().put(key("zarr.json"), {}).value();
+  CHECK_FALSE(has_prefix(of, "model.zarr/zarr.json"));
+  mine->commit().value();
+  CHECK(has_prefix(of, "model.zarr/g39/"));
+  CHECK(has_prefix(of, "model.zarr/zarr.json"));
 }
 
 TEST_CASE_TEMPLATE("buckets: what makes it a checkpoint is erased before the rest is listed", kind,

@@ -789,6 +789,7 @@ ZARRPOINT_INLINE result<void> checkpoint_manager::state::open_items(job& work, b
   if (root.can_publish()) {
     ZARRPOINT_TRY(tree, detail::stage({root, step_key}, {.overwrite = work.replaces,
                                                          .sync = options.storage.sync,
+                                                         .by_many = by_many,
                                                          .observer = options.how.observer}));
     if (by_many) work.tree_name = tree->staged_name();
     if (!by_many || !work.tree_name.empty()) {

@@ -168,6 +168,7 @@ ZARRPOINT_INLINE result<void> group_save_place::open() {
   const bool alone = group_.ranks.size() == 1;
   if (target.store.can_publish()) {
     publish_options how = how_;
+    how.by_many = !alone;
     how.observer = group_.how.observer;
     ZARRPOINT_TRY(staged, stage(target, how));
     if (alone || !staged->staged_name().empty()) {

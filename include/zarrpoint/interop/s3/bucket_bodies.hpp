@@ -140,8 +140,9 @@ ZARRPOINT_INLINE result<void> bucket_client::put(std::string_view key,
   return http_failure(answer, "PUT", name_of(key));
 }
 
-ZARRPOINT_INLINE result<bool> bucket_client::put_if(std::string_view key, std::string_view body,
-                                                    const put_condition& only) const {
+ZARRPOINT_INLINE result<std::optional<std::string>> bucket_client::put_if(
+    std::string_view key, std::string_view body, const put_condition& only) const {
+  const std::optional<std::string> unmet;
   const bytes_view bytes[] = {std::as_bytes(std::span(body))};
   put_condition asked = only;
   error last{errc::unavailable, "PUT " + name_of(key)};
@@ -149,7 +150,7 @@ ZARRPOINT_INLINE result<bool> bucket_client::put_if(std::string_view key, std::s
   for (int turn = 0; turn < 6; ++turn) {
     bool is_lost = false;
     auto answer = put_once({.key = key, .body = bytes, .only = asked, .maybe_done = &is_lost});
-    if (answer && answer->status / 100 == 2) return true;
+    if (answer && answer->status / 100 == 2) return std::optional(version_of(*answer));
     const bool is_refused = answer && (answer->status == 412 || answer->status == 409 ||
                                        (answer->status == 404 && !asked.version.empty()));
     if (answer && !is_refused && !is_lost) return http_failure(*answer, "PUT", name_of(key));
@@ -165,14 +166,14 @@ ZARRPOINT_INLINE result<bool> bucket_client::put_if(std::string_view key, std::s
     const bool is_there = now->status == 200 && now->whole();
     if (!is_there && now->status != 404 && !is_missing)
       return unknown(http_failure(*now, "GET", name_of(key)).message);
-    if (is_there && now->text == body) return true;
+    if (is_there && now->text == body) return std::optional(version_of(*now));
     if (answer && !is_refused) return http_failure(*answer, "PUT", name_of(key));
-    if (!only.is_any && (is_there ? version_of(*now) : std::string()) != only.version) return false;
+    if (!only.is_any && (is_there ? version_of(*now) : std::string()) != only.version) return unmet;
     // It is as it was: a conflict (409) and a lost request are tried again.
     if (answer && answer->status == 412) {
-      if (asked.version != only.version) return false;
+      if (asked.version != only.version) return unmet;
       asked.version = other_form(only.version);
-      if (asked.version.empty()) return false;
+      if (asked.version.empty()) return unmet;
     }
   }
   return error{errc::outcome_unknown, last.message};
@@ -348,6 +349,9 @@ class part_bytes {
     }
     return true;
   }
+
+  /// Bytes of memory of its own.
+  std::size_t copied() const noexcept { return room_; }
 
   /// From `at` to `end`, one after another; what was not written is zero.
   std::vector<bytes_view> views(std::size_t at, std::size_t end) {
@@ -574,7 +578,9 @@ class part_writer final : public blob_writer {
     }
     const auto held = make_counted<sending>();
     held->bytes = std::move(bytes);
-    ZARRPOINT_TRY(room, to_->sent_now().acquire(part_bytes_));
+    // What the caller keeps takes no memory: of that, twice as much is under way.
+    const std::size_t share = held->bytes.copied() < part_bytes_ / 2 ? part_bytes_ / 2 : part_bytes_;
+    ZARRPOINT_TRY(room, to_->sent_now().acquire(share));
     held->room = std::move(room);
     std::unique_lock lock(threads_mutex_);
     ZARRPOINT_CHECK(failed_);
@@ -626,17 +632,20 @@ class part_writer final : public blob_writer {
   }
 
   result<void> complete() {
-    join();
-    ZARRPOINT_CHECK(failed_);
     const std::uint64_t count = (end_ + part_bytes_ - 1) / part_bytes_;
     if (count > most_parts) return too_many_parts();
     if (upload_ != nullptr || count > 1) ZARRPOINT_CHECK(begin());
-    if (upload_ == nullptr || is_whole_) return put_whole(count);
+    if (upload_ == nullptr || is_whole_) {
+      join();
+      ZARRPOINT_CHECK(failed_);
+      return put_whole(count);
+    }
+    // Beside those that are on their way.
     std::vector<std::uint64_t> left;
     for (std::uint64_t i = 0; i < count; ++i) {
-      if (!sent_.contains(i)) left.push_back(i);
+      if (!gone_.contains(i)) left.push_back(i);
     }
-    ZARRPOINT_CHECK(for_each_parallel(
+    const auto sent = for_each_parallel(
         left.size(), to_->settings().parallel, [&](std::size_t i) -> result<void> {
           const std::uint64_t index = left[i];
           const auto size = static_cast<std::size_t>(
@@ -651,7 +660,10 @@ class part_writer final : public blob_writer {
             parts_.erase(index);
           }
           return send_part(index, bytes, size);
-        }));
+        });
+    join();
+    ZARRPOINT_CHECK(failed_);
+    ZARRPOINT_CHECK(sent);
     std::uint32_t crc = 0;
     for (const auto& [index, one] : sent_) crc = crc32c_combine(crc, one.crc, one.size);
     return upload_->complete(count, crc);

@@ -146,9 +146,11 @@ class bucket_client {
   result<std::optional<http_response>> get(std::string_view key) const;
   result<void> put(std::string_view key, std::span<const bytes_view> body,
                    query_list marks = {}) const;
-  /// False where the condition is not met. A lost answer is resolved by reading: `body` must be
-  /// another one for each put. Errors: `outcome_unknown` where that cannot be read either.
-  result<bool> put_if(std::string_view key, std::string_view body, const put_condition& only) const;
+  /// The version that is there now, or an empty text where no answer tells it; nothing where the
+  /// condition is not met. A lost answer is resolved by reading: `body` must be another one for each
+  /// put. Errors: `outcome_unknown` where that cannot be read either.
+  result<std::optional<std::string>> put_if(std::string_view key, std::string_view body,
+                                            const put_condition& only) const;
   result<bool> exists(std::string_view key) const;
   result<void> erase(std::string_view key) const;
   /// Calls `visit` with each page of the keys that begin with `prefix`.

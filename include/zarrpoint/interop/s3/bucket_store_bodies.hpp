@@ -175,14 +175,23 @@ class bucket_tree {
       state_->waiting[std::string(key.str())] =
           make_counted<const std::vector<std::byte>>(std::move(kept));
       state_->waiting_bytes += bytes.size();
-      if (state_->waiting_bytes <= most_waiting) return {};
+      ++state_->waiting_count;
+      if (!state_->are_many()) return {};
     }
-    const std::lock_guard puts(state_->flushing);
+    // Nobody waits for others' puts, unless there is much to keep.
+    std::unique_lock puts(state_->flushing, std::defer_lock);
+    if (!puts.try_lock()) {
+      {
+        const std::lock_guard lock(state_->mutex);
+        if (state_->waiting_bytes <= most_waiting) return {};
+      }
+      puts.lock();
+    }
     {
       const std::lock_guard lock(state_->mutex);
-      if (state_->waiting_bytes <= most_waiting) return {};  // another thread has put them
+      if (!state_->are_many()) return {};  // another thread has put them
     }
-    return flush().at("documents of several keys, which are put at once");
+    return put_waiting();
   }
   bool share(const store_key& key, const blob& from) const {
     note(key);
@@ -223,15 +232,20 @@ class bucket_tree {
     return listed;
   }
 
-  /// Those of the root in the order in which they were put last: its own document is its last.
+  /// Puts those that wait, but for those of the root.
+  result<void> flush() const {
+    const std::lock_guard puts(state_->flushing);
+    return put_waiting();
+  }
+  /// Those of the root, the one that was put last after the others: it makes the tree a checkpoint.
   result<void> put_documents() const {
-    {
-      const std::lock_guard puts(state_->flushing);
-      ZARRPOINT_CHECK(flush());
-    }
     const std::lock_guard lock(state_->mutex);
-    for (const auto& [key, bytes] : state_->documents) ZARRPOINT_CHECK(state_->to.put(key, bytes));
-    return {};
+    const auto& all = state_->documents;
+    const auto put_one = [&](std::size_t i) { return state_->to.put(all[i].first, all[i].second); };
+    if (all.empty()) return {};
+    const unsigned at_once = state_->to.client().small_at_once();
+    ZARRPOINT_CHECK(for_each_parallel(all.size() - 1, at_once, put_one));
+    return put_one(all.size() - 1);
   }
   std::vector<std::string> keys() const {
     const std::lock_guard lock(state_->mutex);
@@ -240,7 +254,8 @@ class bucket_tree {
 
  private:
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
-  static constexpr std::size_t most_waiting = std::size_t{1} << 20;
+  /// Bytes that wait at most, and a number that is put while elements are sent.
+  static constexpr std::size_t most_waiting = std::size_t{1} << 20, some_waiting = 32;
 
   using shared_bytes = std::shared_ptr<const std::vector<std::byte>>;
   struct state {
@@ -251,8 +266,10 @@ class bucket_tree {
     std::mutex mutex{};
     std::vector<std::pair<store_key, std::vector<std::byte>>> documents{};
     std::map<std::string, shared_bytes, std::less<>> waiting{};  ///< until they have been put
-    std::size_t waiting_bytes = 0;  ///< of those that came since the last flush
+    std::size_t waiting_bytes = 0, waiting_count = 0;  ///< of those that came since the last flush
     std::set<std::string, std::less<>> keys{};
+
+    bool are_many() const { return waiting_bytes > most_waiting || waiting_count > some_waiting; }
   };
   void note(const store_key& key) const {
     const std::lock_guard lock(state_->mutex);
@@ -273,22 +290,24 @@ class bucket_tree {
   }
   /// Puts those that wait. One that could not be put waits on, so that no publication is without
   /// it. `flushing` is held.
-  result<void> flush() const {
+  result<void> put_waiting() const {
     std::vector<std::pair<std::string, shared_bytes>> many;
     {
       const std::lock_guard lock(state_->mutex);
       many.assign(state_->waiting.begin(), state_->waiting.end());
-      state_->waiting_bytes = 0;
+      state_->waiting_bytes = state_->waiting_count = 0;
     }
     const unsigned at_once = state_->to.client().small_at_once();
-    return for_each_parallel(many.size(), at_once, [&](std::size_t i) -> result<void> {
-      const auto& [name, bytes] = many[i];
-      ZARRPOINT_TRY(key, store_key::parse(name));
-      ZARRPOINT_CHECK(state_->to.put(key, *bytes));
-      const std::lock_guard lock(state_->mutex);
-      state_->waiting.erase(name);
-      return {};
-    });
+    return for_each_parallel(many.size(), at_once,
+                             [&](std::size_t i) -> result<void> {
+                               const auto& [name, bytes] = many[i];
+                               ZARRPOINT_TRY(key, store_key::parse(name));
+                               ZARRPOINT_CHECK(state_->to.put(key, *bytes));
+                               const std::lock_guard lock(state_->mutex);
+                               state_->waiting.erase(name);
+                               return {};
+                             })
+        .at("documents of several keys, which are put at once");
   }
 
   std::shared_ptr<state> state_;
@@ -431,40 +450,36 @@ struct bucket_store::state {
     return {};
   }
 
-  /// Whether a put with a condition that is not met is refused: by a key of its own, which the
-  /// caller erases. It is empty where none was needed.
-  result<std::string> check_conditions() {
-    if (*has_conditions || client.settings().single_writer) return std::string();
-    // As beneath a tree, so that what a killed process leaves is removed as one.
-    const std::string key =
-        at(std::string(detail::own_folder) + compact_date(client.requests().clock().seconds()) +
-           '-' + detail::random_id() + "/probe");
-    const auto look = [&]() -> result<bool> {
-      ZARRPOINT_TRY(made, client.put_if(key, "1", {}));
-      if (!made) return false;
-      const detail::put_condition unmet[] = {{}, {client.no_version()}};
-      const bytes_view body[] = {std::as_bytes(std::span("2", 1))};
-      std::atomic<bool> is_refused = true;
-      const unsigned at_once = client.small_at_once();
-      ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
-        ZARRPOINT_TRY(answer, client.put_once({.key = key, .body = body, .only = unmet[i]}));
+  /// Puts an object that is not there. Unless it is known that the server keeps conditions, that
+  /// shows by the same: of puts that differ in their condition alone one may go well. The version
+  /// of the object, as far as an answer tells it; nothing where another is there. Errors:
+  /// `unsupported` where conditions are ignored; then the object may be there.
+  result<std::optional<std::string>> put_new(const std::string& key, const std::string& text) {
+    if (*has_conditions) return client.put_if(key, text, {});
+    const detail::put_condition only[] = {{}, {}, {client.no_version()}};
+    const bytes_view body[] = {std::as_bytes(std::span(text))};
+    // Some servers look, and put after that, so that two at once go well: then one after another.
+    for (const unsigned at_once : {client.small_at_once(), 1U}) {
+      std::string answers[3];
+      bool is_made[3] = {};
+      ZARRPOINT_CHECK(detail::for_each_parallel(3, at_once, [&](std::size_t i) -> result<void> {
+        ZARRPOINT_TRY(answer, client.put_once({.key = key, .body = body, .only = only[i]}));
+        is_made[i] = answer.status / 100 == 2;
+        if (is_made[i]) answers[i] = client.version_of(answer);
         const bool refuses = answer.status == 412 || answer.status == 409 || answer.status == 404;
-        if (answer.status / 100 == 2) is_refused = false;
-        if (refuses || answer.status / 100 == 2) return {};
-        return http_failure(answer, "PUT", client.name_of(key));
+        return is_made[i] || refuses ? result<void>()
+                                     : http_failure(answer, "PUT", client.name_of(key));
       }));
-      return is_refused.load();
-    };
-    const auto kept = look();
-    if (!kept || !*kept) static_cast<void>(client.erase(key));
-    if (!kept) return kept.failure();
-    if (!*kept)
-      return error{errc::unsupported,
-                   objects({}).describe(store_key::root()) +
-                       ": the server ignores the conditions of a put, so that two saves at once "
-                       "would mix; single_writer of the store's options saves there nevertheless"};
-    *has_conditions = true;
-    return key;
+      if (is_made[2] || (is_made[0] && is_made[1])) continue;
+      *has_conditions = true;
+      if (is_made[0] || is_made[1]) return std::optional(answers[is_made[0] ? 0 : 1]);
+      // It was there, or its answer was lost, or the puts were in one another's way.
+      return client.put_if(key, text, {});
+    }
+    return error{errc::unsupported,
+                 objects({}).describe(store_key::root()) +
+                     ": the server ignores the conditions of a put, so that two saves at once "
+                     "would mix; single_writer of the store's options saves there nevertheless"};
   }
 };
 
@@ -478,40 +493,32 @@ class bucket_store::staged final : public publication {
     if (!committed_) static_cast<void>(guarded([&] { return abandon(); }));
   }
 
-  /// Looks at what is there, and at what the server can do meanwhile.
-  result<void> begin() {
-    return detail::for_each_parallel(2, state_->client.small_at_once(),
-                                     [this](std::size_t i) -> result<void> {
-                                       if (i == 0) return look();
-                                       ZARRPOINT_TRY(probe, state_->check_conditions());
-                                       probe_ = std::move(probe);
-                                       return {};
-                                     });
+  /// Looks at what is there, and at what the server can do. The plain keys are for the first save
+  /// that finds the place empty, unless it is one of several processes.
+  result<void> begin(bool by_many) {
+    ZARRPOINT_CHECK(look());
+    if (is_empty_ && !by_many) return claim();
+    if (*state_->has_conditions || state_->client.settings().single_writer) return {};
+    // As beneath a tree, so that what a killed process leaves is removed as one.
+    probe_ = state_->at(own_tree(detail::random_id()) + "probe");
+    return state_->put_new(probe_, "probe " + id_).transform([](const auto&) {});
   }
 
   any_store store() const override {
-    // The plain keys are for the first save that finds the place empty.
-    if (objects_) return *objects_;
-    const auto ask = [&](std::size_t i) -> result<void> {
-      if (i == 1) return erase_probe();
-      has_claimed_ = is_empty_ && claim().value_or(false);
-      return {};
-    };
-    static_cast<void>(detail::for_each_parallel(2, state_->client.small_at_once(), ask));
-    choose(has_claimed_);
+    if (!objects_) choose(has_claimed_);
     return *objects_;
   }
 
-  /// Asked for before `store`, it is for a save of several processes, which has a tree of its own:
-  /// so its objects are known by their prefix.
+  /// A save of several processes has a tree of its own: so its objects are known by their prefix.
   std::string staged_name() const override {
-    if (!objects_) choose(false);
+    if (!objects_) choose(has_claimed_);
     return tree_.empty() ? tree_ : tree_.substr(0, tree_.size() - 1);
   }
 
-  /// In a tree of its own it touches nobody's objects.
+  /// In a tree of its own, or at the plain keys that are its own by a claim, it touches nobody's
+  /// objects.
   bool is_conditional() const noexcept override {
-    return !tree_.empty() && !state_->client.settings().single_writer;
+    return (has_claimed_ || !tree_.empty()) && !state_->client.settings().single_writer;
   }
 
   result<void> commit() override {
@@ -556,7 +563,7 @@ class bucket_store::staged final : public publication {
   }
 
   void choose(bool plain) const {
-    if (!plain) tree_ = std::string(detail::own_folder) + compact_date(began_) + '-' + id_ + '/';
+    if (!plain) tree_ = own_tree(id_);
     objects_.emplace(state_->objects(tree_, {{std::string(detail::save_mark), id_}}), plain);
   }
 
@@ -568,21 +575,31 @@ class bucket_store::staged final : public publication {
     return state_->client.name_of(state_->at(detail::current_name));
   }
   std::int64_t now() const { return state_->client.requests().clock().seconds(); }
+  std::string own_tree(const std::string& id) const {
+    return std::string(detail::own_folder) + compact_date(began_) + '-' + id + '/';
+  }
 
-  result<bool> claim() const {
-    const std::string text = "zarrpoint 1\nsave " + id_ + '\n';
+  std::string claim_text() const { return "zarrpoint 1\nsave " + id_ + '\n'; }
+
+  result<void> claim() {
+    has_claimed_ = true;  // what of it is put goes with the rest, whatever comes then
+    const std::string key = state_->at(detail::first_name), text = claim_text();
     if (state_->client.settings().single_writer) {
       const bytes_view body[] = {std::as_bytes(std::span(text))};
-      ZARRPOINT_CHECK(state_->client.put(state_->at(detail::first_name), body));
-      return true;
+      return state_->client.put(key, body);
     }
-    return state_->client.put_if(state_->at(detail::first_name), text, {});
+    ZARRPOINT_TRY(claimed, state_->put_new(key, text));
+    has_claimed_ = claimed.has_value();
+    if (claimed) claim_ = *std::move(claimed);
+    return {};
   }
 
   /// Whether the plain keys are this save's still: not where all of the place was erased since.
   result<bool> has_claim() const {
     ZARRPOINT_TRY(first, state_->client.get(state_->at(detail::first_name)));
-    return first && first->text.find("\nsave " + id_ + '\n') != std::string::npos;
+    if (!first || first->text.find("\nsave " + id_ + '\n') == std::string::npos) return false;
+    claim_ = state_->client.version_of(*first);
+    return true;
   }
 
   result<void> publish() {
@@ -595,18 +612,20 @@ class bucket_store::staged final : public publication {
     if (!objects_) static_cast<void>(store());
     const unsigned at_once = client.small_at_once();
     if (tree_.empty()) {
-      ZARRPOINT_TRY(is_mine, has_claim());
-      if (!is_mine)
-        return error{errc::replaced, "publish " + client.name_of(place_name()) +
-                                         ": the place was erased while it was saved to"};
+      // Not at keys that are others' by now; and readers of other programs take what has a root.
+      ZARRPOINT_CHECK(put_keys());
+      ZARRPOINT_CHECK(objects_->flush());
+      ZARRPOINT_CHECK(objects_->put_documents());
+    } else {
+      ZARRPOINT_CHECK(detail::for_each_parallel(3, at_once, [&](std::size_t i) -> result<void> {
+        if (i != 2) return i == 0 ? objects_->flush() : objects_->put_documents();
+        static_cast<void>(erase_probe());  // who may not erase still saves
+        return {};
+      }));
     }
-    const std::size_t puts = tree_.empty() ? 2 : 1;
-    ZARRPOINT_CHECK(detail::for_each_parallel(puts, at_once, [&](std::size_t i) {
-      return i + 1 == puts ? objects_->put_documents() : put_keys();
-    }));
     const std::string text =
         std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
-    result<bool> is_put = false;
+    result<std::optional<std::string>> is_put = std::optional<std::string>();
     result<unused_objects> unused = unused_objects{};
     ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
       if (i == 1) {
@@ -642,12 +661,24 @@ class bucket_store::staged final : public publication {
     return {};
   }
 
-  /// Which keys to remove, once this checkpoint is replaced.
+  /// Which keys to remove, once this checkpoint is replaced: in place of the claim, where that is
+  /// there still.
   result<void> put_keys() const {
-    std::string text = "zarrpoint 1\nsave " + id_ + '\n';
+    std::string text = claim_text();
     for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
-    const bytes_view body[] = {std::as_bytes(std::span(text))};
-    return state_->client.put(state_->at(detail::first_name), body);
+    const bool is_alone = state_->client.settings().single_writer;
+    result<bool> is_mine = true;
+    if (claim_.empty()) is_mine = has_claim();
+    if (is_mine && *is_mine)
+      is_mine = state_->client
+                    .put_if(state_->at(detail::first_name), text,
+                            {.version = is_alone ? std::string() : claim_,
+                             .is_any = is_alone || claim_.empty()})
+                    .transform([](const auto& put) { return put.has_value(); });
+    ZARRPOINT_CHECK(is_mine);
+    if (*is_mine) return {};
+    return error{errc::replaced, "publish " + state_->client.name_of(place_name()) +
+                                     ": the place was erased while it was saved to"};
   }
 
   struct unused_objects {
@@ -775,14 +806,15 @@ class bucket_store::staged final : public publication {
   std::shared_ptr<state> state_;
   bool overwrite_;
   std::string id_;
-  std::int64_t began_ = state_->client.requests().clock().seconds();
+  const std::int64_t began_ = state_->client.requests().clock().seconds();
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
-  bool is_empty_ = false;             ///< nothing lies at the place
-  mutable std::string probe_{};       ///< what the look at the server has left
-  mutable bool has_claimed_ = false;  ///< the plain keys are this save's
-  mutable std::string tree_{};        ///< beneath the place; empty: the plain keys
+  bool is_empty_ = false;        ///< nothing lies at the place
+  mutable std::string probe_{};  ///< what the look at the server may have left
+  bool has_claimed_ = false;     ///< the plain keys are this save's
+  mutable std::string claim_{};  ///< the version of what says so, if that is known
+  mutable std::string tree_{};   ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::bucket_tree> objects_{};
   late_entries late_{};
   phase_observer* observer_ = nullptr;
@@ -937,7 +969,7 @@ ZARRPOINT_INLINE result<std::unique_ptr<publication>> bucket_store::stage(
                                         "places() of the store for one beneath each name"};
   auto out = std::make_unique<staged>(at.place, how.overwrite);
   out->tell(how.observer);
-  ZARRPOINT_CHECK(guarded([&] { return out->begin(); }));
+  ZARRPOINT_CHECK(guarded([&] { return out->begin(how.by_many); }));
   return std::unique_ptr<publication>(std::move(out));
 }
 

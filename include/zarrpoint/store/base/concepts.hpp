@@ -31,6 +31,7 @@ struct publish_options {
   bool sync = true;        ///< survive a power cut: nothing is reported done before it is on disk
   /// In the name of a directory until it is published, for other programs that know it.
   std::string_view mark{};
+  bool by_many = false;  ///< several processes write it, which are told its `staged_name`
   /// About how many objects are to come, if that is known: many files are synced as one.
   std::size_t objects = 0;
   /// Makes what writes synced data while others encode, `detail::write_threads::make`; null: nobody
@@ -66,7 +67,8 @@ class publication {
   virtual any_store store() const = 0;
 
   /// The tree's own name beside the key, for other processes that write to it, too, in the same
-  /// directory; empty where they cannot. What they write they must sync themselves.
+  /// directory; empty where they cannot, as in a bucket without `publish_options::by_many`. What
+  /// they write they must sync themselves.
   virtual std::string staged_name() const { return {}; }
 
   /// Gives the new tree what `owned` calls foreign in the one that it is going to replace: both
