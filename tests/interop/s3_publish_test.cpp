@@ -167,21 +167,73 @@ TEST_CASE_TEMPLATE(
   }
 }
 
-TEST_CASE_TEMPLATE("buckets: a server where two puts at once both go well is asked again", kind, s3,
-                   gcs, gcs_xml) {
+TEST_CASE_TEMPLATE("buckets: puts that are refused for being at once are put one after the other",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
+  for (const bool has_conditions : {true, false}) {
+    CAPTURE(has_conditions);
+    const fake_s3 of;
+    of->rules.conditions = has_conditions;
+    std::mutex mutex;
+    int puts = 0;
+    of->instead = [&](const std::string& what) -> zp::http_response {
+      if (!what.starts_with("PUT ") || !what.ends_with("/first")) return {};
+      const std::lock_guard lock(mutex);
+      if (++puts > 3 || puts == 1) return {};
+      return {.status = 409, .headers = {}, .text = "<Error><Code>Conflict</Code></Error>"};
+    };
+    const auto saved = save(of, 1);
+    if (has_conditions) {
+      saved.value();
+      CHECK(seen(of).value() == 1);
+      CHECK(of->objects.contains("model.zarr/zarr.json"));
+    } else {  // which shows by the puts one after the other
+      REQUIRE_FALSE(saved);
+      CHECK(saved.failure().code == zp::errc::unsupported);
+      CHECK(of.keys().empty());
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("buckets: a server that ignores conditions keeps the claim of another save",
+                   kind, s3, gcs, gcs_xml) {
   const kind of_kind;
   const fake_s3 of;
-  std::mutex mutex;
-  int puts = 0;
-  of->before = [&](const std::string& what) {
-    if (!what.starts_with("PUT ") || !what.ends_with("/first")) return;
-    const std::lock_guard lock(mutex);
-    of->rules.conditions = ++puts > 3;  // as if each had looked before the others put
-  };
-  save(of, 1).value();
-  CHECK(puts > 6);
-  CHECK(seen(of).value() == 1);
-  CHECK(of->objects.contains("model.zarr/zarr.json"));
+  of->rules.conditions = false;
+  auto first = open_fake_place(of, true).stage(zp::store_key::root(), {.overwrite = true}).value();
+  const std::string claim = of->objects["model.zarr/.zarrpoint/first"].bytes;
+  const auto refused = save(of, 2);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.failure().code == zp::errc::unsupported);
+  CHECK(of->objects["model.zarr/.zarrpoint/first"].bytes == claim);
+  first->store().put(key("zarr.json"), {}).value();
+  first->commit().value();
+}
+
+TEST_CASE("s3: the claim of a server that gives ETags in two forms is found by reading it") {
+  const fake_s3 of;
+  auto mine = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  // As if the put had told another one.
+  of->objects["model.zarr/.zarrpoint/first"].etag = "\"another\"";
+  mine->store().put(key("zarr.json"), {}).value();
+  mine->commit().value();
+  CHECK(of->objects.contains("model.zarr/.zarrpoint/current"));
+}
+
+TEST_CASE_TEMPLATE("buckets: a claim whose list is lost and not to be read fails the save", kind,
+                   s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  auto mine = open_fake_place(of).stage(zp::store_key::root(), {.overwrite = true}).value();
+  mine->store().put(key("zarr.json"), {}).value();
+  bool is_down = true;
+  of->is_lost = [&](const std::string& what) { return is_down && what.ends_with("/first"); };
+  const auto done = mine->commit();
+  REQUIRE_FALSE(done);
+  CHECK(done.failure().code == zp::errc::unavailable);
+  is_down = false;
+  mine.reset();
+  CHECK(of.keys().empty());
 }
 
 TEST_CASE_TEMPLATE("buckets: a first save asks for no more than its claim, its keys and its name",

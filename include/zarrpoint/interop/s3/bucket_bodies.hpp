@@ -579,7 +579,8 @@ class part_writer final : public blob_writer {
     const auto held = make_counted<sending>();
     held->bytes = std::move(bytes);
     // What the caller keeps takes no memory: of that, twice as much is under way.
-    const std::size_t share = held->bytes.copied() < part_bytes_ / 2 ? part_bytes_ / 2 : part_bytes_;
+    const bool is_kept = held->bytes.copied() < part_bytes_ / 2 && to_->settings().parallel > 1;
+    const std::size_t share = is_kept ? part_bytes_ / 2 : part_bytes_;
     ZARRPOINT_TRY(room, to_->sent_now().acquire(share));
     held->room = std::move(room);
     std::unique_lock lock(threads_mutex_);
@@ -632,6 +633,10 @@ class part_writer final : public blob_writer {
   }
 
   result<void> complete() {
+    {
+      const std::lock_guard lock(threads_mutex_);
+      ZARRPOINT_CHECK(failed_);
+    }
     const std::uint64_t count = (end_ + part_bytes_ - 1) / part_bytes_;
     if (count > most_parts) return too_many_parts();
     if (upload_ != nullptr || count > 1) ZARRPOINT_CHECK(begin());

@@ -239,8 +239,10 @@ class bucket_tree {
   }
   /// Those of the root, the one that was put last after the others: it makes the tree a checkpoint.
   result<void> put_documents() const {
-    const std::lock_guard lock(state_->mutex);
-    const auto& all = state_->documents;
+    const auto all = [&] {
+      const std::lock_guard lock(state_->mutex);
+      return state_->documents;
+    }();
     const auto put_one = [&](std::size_t i) { return state_->to.put(all[i].first, all[i].second); };
     if (all.empty()) return {};
     const unsigned at_once = state_->to.client().small_at_once();
@@ -458,23 +460,26 @@ struct bucket_store::state {
     if (*has_conditions) return client.put_if(key, text, {});
     const detail::put_condition only[] = {{}, {}, {client.no_version()}};
     const bytes_view body[] = {std::as_bytes(std::span(text))};
-    // Some servers look, and put after that, so that two at once go well: then one after another.
     for (const unsigned at_once : {client.small_at_once(), 1U}) {
-      std::string answers[3];
-      bool is_made[3] = {};
+      std::string versions[3];
+      int status[3] = {};
       ZARRPOINT_CHECK(detail::for_each_parallel(3, at_once, [&](std::size_t i) -> result<void> {
         ZARRPOINT_TRY(answer, client.put_once({.key = key, .body = body, .only = only[i]}));
-        is_made[i] = answer.status / 100 == 2;
-        if (is_made[i]) answers[i] = client.version_of(answer);
-        const bool refuses = answer.status == 412 || answer.status == 409 || answer.status == 404;
-        return is_made[i] || refuses ? result<void>()
-                                     : http_failure(answer, "PUT", client.name_of(key));
+        status[i] = answer.status / 100 == 2 ? 200 : answer.status;
+        if (status[i] == 200) versions[i] = client.version_of(answer);
+        // Of what is not there, some say that who asks may not know.
+        const bool refuses = status[i] == 412 || status[i] == 409 || status[i] == 404 ||
+                             (i == 2 && client.may_be_missing(answer));
+        return status[i] == 200 || refuses ? result<void>()
+                                           : http_failure(answer, "PUT", client.name_of(key));
       }));
-      if (is_made[2] || (is_made[0] && is_made[1])) continue;
-      *has_conditions = true;
-      if (is_made[0] || is_made[1]) return std::optional(answers[is_made[0] ? 0 : 1]);
-      // It was there, or its answer was lost, or the puts were in one another's way.
-      return client.put_if(key, text, {});
+      const auto count = [&](int of) { return std::count(status, status + 3, of); };
+      if (status[2] == 200 || count(200) > 1) break;
+      // They may have been refused for being in one another's way: then one after the other.
+      if (count(409) != 0 && at_once != 1) continue;
+      *has_conditions = count(200) + count(412) != 0;
+      if (count(200) == 1) return std::optional(versions[status[0] == 200 ? 0 : 1]);
+      return client.put_if(key, text, {});  // it is there, perhaps by an answer that was lost
     }
     return error{errc::unsupported,
                  objects({}).describe(store_key::root()) +
@@ -497,11 +502,15 @@ class bucket_store::staged final : public publication {
   /// that finds the place empty, unless it is one of several processes.
   result<void> begin(bool by_many) {
     ZARRPOINT_CHECK(look());
-    if (is_empty_ && !by_many) return claim();
-    if (*state_->has_conditions || state_->client.settings().single_writer) return {};
-    // As beneath a tree, so that what a killed process leaves is removed as one.
-    probe_ = state_->at(own_tree(detail::random_id()) + "probe");
-    return state_->put_new(probe_, "probe " + id_).transform([](const auto&) {});
+    const bool claims = is_empty_ && !by_many;
+    // Where others may be at work, a server that ignores conditions would put over their claim.
+    if ((!claims || has_own_) && !*state_->has_conditions &&
+        !state_->client.settings().single_writer) {
+      // As beneath a tree, so that what a killed process leaves is removed as one.
+      probe_ = state_->at(own_tree(detail::random_id()) + "probe");
+      ZARRPOINT_CHECK(state_->put_new(probe_, "probe " + id_));
+    }
+    return claims ? claim() : result<void>();
   }
 
   any_store store() const override {
@@ -553,7 +562,8 @@ class bucket_store::staged final : public publication {
       return error{errc::already_exists,
                    "publish " + client.name_of(place_name()) + ": it is there already"};
     }
-    is_empty_ = seen->entries.empty();  // but for what the look at the server leaves there
+    is_empty_ = seen->entries.empty();
+    has_own_ = seen->has_own;
     return {};
   }
 
@@ -588,10 +598,17 @@ class bucket_store::staged final : public publication {
       const bytes_view body[] = {std::as_bytes(std::span(text))};
       return state_->client.put(key, body);
     }
-    ZARRPOINT_TRY(claimed, state_->put_new(key, text));
+    ZARRPOINT_TRY(claimed, known(state_->put_new(key, text)));
     has_claimed_ = claimed.has_value();
     if (claimed) claim_ = *std::move(claimed);
     return {};
+  }
+
+  /// What is not known of the claim is known of the save: it fails, and is removed.
+  static result<std::optional<std::string>> known(result<std::optional<std::string>> put) {
+    if (!put && put.failure().code == errc::outcome_unknown)
+      return error{errc::unavailable, std::move(put).failure().message};
+    return put;
   }
 
   /// Whether the plain keys are this save's still: not where all of the place was erased since.
@@ -613,13 +630,17 @@ class bucket_store::staged final : public publication {
     const unsigned at_once = client.small_at_once();
     if (tree_.empty()) {
       // Not at keys that are others' by now; and readers of other programs take what has a root.
-      ZARRPOINT_CHECK(put_keys());
+      ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
+        if (i == 0) return put_keys();
+        static_cast<void>(erase_probe());  // who may not erase still saves
+        return {};
+      }));
       ZARRPOINT_CHECK(objects_->flush());
       ZARRPOINT_CHECK(objects_->put_documents());
     } else {
       ZARRPOINT_CHECK(detail::for_each_parallel(3, at_once, [&](std::size_t i) -> result<void> {
         if (i != 2) return i == 0 ? objects_->flush() : objects_->put_documents();
-        static_cast<void>(erase_probe());  // who may not erase still saves
+        static_cast<void>(erase_probe());
         return {};
       }));
     }
@@ -667,16 +688,18 @@ class bucket_store::staged final : public publication {
     std::string text = claim_text();
     for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
     const bool is_alone = state_->client.settings().single_writer;
-    result<bool> is_mine = true;
-    if (claim_.empty()) is_mine = has_claim();
-    if (is_mine && *is_mine)
-      is_mine = state_->client
-                    .put_if(state_->at(detail::first_name), text,
-                            {.version = is_alone ? std::string() : claim_,
-                             .is_any = is_alone || claim_.empty()})
-                    .transform([](const auto& put) { return put.has_value(); });
-    ZARRPOINT_CHECK(is_mine);
-    if (*is_mine) return {};
+    // Once more as a read tells the version: that may be in another form than the put's.
+    for (const bool is_read : {claim_.empty() || is_alone, true}) {
+      if (is_read) {
+        ZARRPOINT_TRY(is_mine, has_claim());
+        if (!is_mine) break;
+      }
+      const bool is_any = is_alone || claim_.empty();
+      ZARRPOINT_TRY(put, known(state_->client.put_if(
+                             state_->at(detail::first_name), text,
+                             {.version = is_any ? std::string() : claim_, .is_any = is_any})));
+      if (put) return {};
+    }
     return error{errc::replaced, "publish " + state_->client.name_of(place_name()) +
                                      ": the place was erased while it was saved to"};
   }
@@ -810,7 +833,8 @@ class bucket_store::staged final : public publication {
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
-  bool is_empty_ = false;        ///< nothing lies at the place
+  bool is_empty_ = false;        ///< nothing lies at the place, but for what is ours
+  bool has_own_ = false;         ///< something that is ours
   mutable std::string probe_{};  ///< what the look at the server may have left
   bool has_claimed_ = false;     ///< the plain keys are this save's
   mutable std::string claim_{};  ///< the version of what says so, if that is known

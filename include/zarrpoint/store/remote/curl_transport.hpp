@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <deque>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -30,7 +31,7 @@ namespace zarrpoint { inline namespace v0 {
 /// environment names (`https_proxy`, `no_proxy`) and the certificates of the system. Certificates
 /// in their place are named by `CURL_CA_BUNDLE`, `SSL_CERT_DIR` or `SSL_CERT_FILE`, too.
 struct curl_options {
-  unsigned transfers = 64;  ///< under way at once; others wait. As many connections are kept.
+  unsigned transfers = 64;  ///< under way at once; others wait. A thread keeps as many connections.
   unsigned threads = 0;     ///< that drive them; 0: as many as processors, and not more than 4
   bool http2 = true;        ///< over TLS, where the server offers it
   std::string proxy{};      ///< such as `http://proxy:3128`, `socks5h://...`; `none` for no proxy
@@ -435,6 +436,13 @@ class curl_drivers {
     for (unsigned i = 0; i < count; ++i) all_.emplace_back(how_);
   }
 
+  curl_drivers(const curl_drivers&) = delete;
+  curl_drivers& operator=(const curl_drivers&) = delete;
+  ~curl_drivers() {
+    // In a child of fork it would wait for those that wait in the parent.
+    if (::getpid() != process_) static_cast<void>(has_room_.release());
+  }
+
   result<http_response> send(const http_request& request) {
     // In a child of fork, the lock may be held by a thread that it does not have.
     if (::getpid() != process_) return all_.front().by.send(request);
@@ -459,7 +467,7 @@ class curl_drivers {
       const auto may_begin = [&] {  // what is to stop is ended by its driver
         return all.running_ < std::max(all.how_.transfers, 1U) || request.stop.stop_requested();
       };
-      while (!all.has_room_.wait_for(lock, std::chrono::milliseconds(200), may_begin)) {
+      while (!all.has_room_->wait_for(lock, std::chrono::milliseconds(200), may_begin)) {
       }
       ++all.running_;
       driver = &*std::min_element(
@@ -475,7 +483,7 @@ class curl_drivers {
         --of->running_;
         driver->work -= work;
       }
-      of->has_room_.notify_one();
+      of->has_room_->notify_one();
     }
     curl_drivers* of;
     shared_driver* driver = nullptr;
@@ -485,7 +493,7 @@ class curl_drivers {
   const curl_options how_;
   const ::pid_t process_ = ::getpid();
   std::mutex mutex_{};
-  std::condition_variable has_room_{};
+  std::unique_ptr<std::condition_variable> has_room_ = std::make_unique<std::condition_variable>();
   unsigned running_ = 0;
   std::list<shared_driver> all_{};
 };
