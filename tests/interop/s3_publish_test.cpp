@@ -429,6 +429,37 @@ TEST_CASE_TEMPLATE("buckets: a lost answer to the last put is resolved by readin
   }
 }
 
+TEST_CASE_TEMPLATE("buckets: a look after a lost answer that is cut short is no other one's put",
+                   kind, s3, gcs, gcs_xml) {
+  const kind of_kind;
+  const std::string begin = "zarrpoint 1\ntree .", page = "<html>Welcome to this hotel</html>";
+  for (const bool is_first : {true, false}) {
+    for (const std::string& text : {begin, std::string(), page}) {
+      CAPTURE(is_first);
+      CAPTURE(text);
+      const fake_s3 of;
+      if (!is_first) save(of, 1).value();
+      bool loses = true, lies = false;
+      of->is_lost = [&](const std::string& what) {
+        if (!what.starts_with("PUT ") || !what.ends_with("/current") || !loses) return false;
+        loses = false;
+        return lies = true;
+      };
+      of->instead = [&](const std::string& what) -> zp::http_response {
+        if (!what.starts_with("GET ") || !what.ends_with("/current") || !lies) return {};
+        lies = false;
+        zp::http_response out{.status = 200, .headers = {}, .text = text};
+        if (text != page) out.headers = {{"ETag", "\"x\""}, {"x-goog-generation", "9"}};
+        return out;
+      };
+      save(of, 2).value();
+      CHECK_FALSE(loses);
+      CHECK_FALSE(lies);
+      CHECK(seen(of).value() == 2);
+    }
+  }
+}
+
 TEST_CASE_TEMPLATE("buckets: what is said after a lost answer is not taken for its outcome", kind,
                    s3, gcs, gcs_xml) {
   const kind of_kind;

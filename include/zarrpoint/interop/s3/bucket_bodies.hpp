@@ -167,8 +167,16 @@ ZARRPOINT_INLINE result<std::optional<std::string>> bucket_client::put_if(
     if (!is_there && now->status != 404 && !is_missing)
       return unknown(http_failure(*now, "GET", name_of(key)).message);
     if (is_there && now->text == body) return std::optional(version_of(*now));
+    // What is cut short, or a page of a proxy, does not say whose put went well.
+    const std::string version = is_there ? version_of(*now) : std::string();
+    const bool is_cut = version != only.version &&
+                        (body.starts_with(now->text) || !now->text.starts_with(bucket_text));
+    if (is_there && !only.is_any && (version.empty() || is_cut)) {
+      last.message = "GET " + name_of(key) + ": the answer is not whole, or not of a store";
+      continue;
+    }
     if (answer && !is_refused) return http_failure(*answer, "PUT", name_of(key));
-    if (!only.is_any && (is_there ? version_of(*now) : std::string()) != only.version) return unmet;
+    if (!only.is_any && version != only.version) return unmet;
     // It is as it was: a conflict (409) and a lost request are tried again.
     if (answer && answer->status == 412) {
       if (asked.version != only.version) return unmet;

@@ -61,6 +61,9 @@ struct put_condition {
   bool is_any = false;    ///< no condition at all
 };
 
+/// What all texts begin with that are put on a condition.
+inline constexpr std::string_view bucket_text = "zarrpoint ";
+
 /// One put of an object.
 struct bucket_put {
   std::string_view key{};
@@ -147,8 +150,9 @@ class bucket_client {
   result<void> put(std::string_view key, std::span<const bytes_view> body,
                    query_list marks = {}) const;
   /// The version that is there now, or an empty text where no answer tells it; nothing where the
-  /// condition is not met. A lost answer is resolved by reading: `body` must be another one for each
-  /// put. Errors: `outcome_unknown` where that cannot be read either.
+  /// condition is not met. A lost answer is resolved by reading: `body`, a `bucket_text`, must be
+  /// another one for each put, and not begin as the one that it replaces. Errors: `outcome_unknown`
+  /// where that cannot be read either.
   result<std::optional<std::string>> put_if(std::string_view key, std::string_view body,
                                             const put_condition& only) const;
   result<bool> exists(std::string_view key) const;

@@ -508,7 +508,7 @@ class bucket_store::staged final : public publication {
         !state_->client.settings().single_writer) {
       // As beneath a tree, so that what a killed process leaves is removed as one.
       probe_ = state_->at(own_tree(detail::random_id()) + "probe");
-      ZARRPOINT_CHECK(state_->put_new(probe_, "probe " + id_));
+      ZARRPOINT_CHECK(state_->put_new(probe_, "zarrpoint 1\nprobe " + id_ + '\n'));
     }
     return claims ? claim() : result<void>();
   }
@@ -685,8 +685,9 @@ class bucket_store::staged final : public publication {
   /// Which keys to remove, once this checkpoint is replaced: in place of the claim, where that is
   /// there still.
   result<void> put_keys() const {
-    std::string text = claim_text();
+    std::string text = "zarrpoint 1\n";
     for (const std::string& key : objects_->keys()) text.append("key ").append(key).append("\n");
+    text.append("save ").append(id_).append("\n");
     const bool is_alone = state_->client.settings().single_writer;
     // Once more as a read tells the version: that may be in another form than the put's.
     for (const bool is_read : {claim_.empty() || is_alone, true}) {
