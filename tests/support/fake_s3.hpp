@@ -277,7 +277,10 @@ class fake_s3 {
     const std::string etag =
         '"' + zp::detail::to_hex(zp::detail::sha256_of(body)).substr(0, 32) + '"';
     s.objects[key] = {body, etag, s.now, std::move(meta), ++s.generations};
-    return answer(request, 200, "", {{"ETag", etag}});
+    std::vector<zp::http_header> headers{{"ETag", etag}};
+    if (s.rules.kind != bucket_kind::s3)
+      headers.push_back({"x-goog-generation", std::to_string(s.generations)});
+    return answer(request, 200, "", std::move(headers));
   }
 
   /// A list, what an object says of itself, a put or a removal, as JSON has them.

@@ -190,6 +190,8 @@ ZARRPOINT_INLINE result<http_response> gcs_client::put_json(const bucket_put& wh
     const auto made = parse_gcs_object(answer.text);
     if (!made || made->generation.empty()) return no_etag(name_of(what.key), what.maybe_done);
     if (!made->crc32c.empty() && made->crc32c != crc) return differs("PUT", what.key);
+    if (version_of(answer).empty())
+      answer.headers.push_back({"x-goog-generation", made->generation});
   }
   return answer;
 }
