@@ -62,4 +62,20 @@ void store_le(std::byte* to, std::type_identity_t<T> value) noexcept {
   std::memcpy(to, &value, sizeof value);
 }
 
+namespace detail {
+
+/// The bits of a number of up to 8 bytes, in the order of this machine, aligned or not.
+inline std::uint64_t load_native(const std::byte* from, std::size_t size) noexcept {
+  std::uint64_t bits = 0;
+  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
+  std::memcpy(reinterpret_cast<std::byte*>(&bits) + skip, from, size);
+  return bits;
+}
+inline void store_native(std::byte* to, std::uint64_t bits, std::size_t size) noexcept {
+  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
+  std::memcpy(to, reinterpret_cast<const std::byte*>(&bits) + skip, size);
+}
+
+}  // namespace detail
+
 }}  // namespace zarrpoint::v0

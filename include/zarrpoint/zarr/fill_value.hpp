@@ -64,9 +64,6 @@ result<json> fill_value_to_json(const fill_value& fill, const dtype& type, int z
 // The fill values of numbers, as the bits of one and as JSON (Zarr v3 data types, "Fill value";
 // v2.0 "Fill value encoding").
 
-std::uint64_t load_native(const std::byte* from, std::size_t size);
-void store_native(std::byte* to, std::uint64_t bits, std::size_t size);
-
 /// A date or a span of time: its count of units, or "NaT".
 result<std::uint64_t> parse_time_fill(const json& value);
 

@@ -96,18 +96,6 @@ ZARRPOINT_INLINE result<json> float_fill_to_json(std::uint64_t bits, const dtype
   return json(value);
 }
 
-ZARRPOINT_INLINE std::uint64_t load_native(const std::byte* from, std::size_t size) {
-  std::uint64_t bits = 0;
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(reinterpret_cast<std::byte*>(&bits) + skip, from, size);
-  return bits;
-}
-
-ZARRPOINT_INLINE void store_native(std::byte* to, std::uint64_t bits, std::size_t size) {
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(to, reinterpret_cast<const std::byte*>(&bits) + skip, size);
-}
-
 ZARRPOINT_INLINE result<std::uint64_t> parse_integer_fill(const json& value, const dtype& type) {
   const auto width = static_cast<unsigned>(type.bits());
   const std::uint64_t all = std::numeric_limits<std::uint64_t>::max() >> (64 - width);

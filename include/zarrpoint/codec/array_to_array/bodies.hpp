@@ -239,8 +239,8 @@ ZARRPOINT_INLINE result<void> cast_value_codec::run(const mutable_host_view& to,
         const std::size_t from_size = seen.type.size();
         const std::size_t to_size = made.type.size();
         for (std::size_t i = 0; i < count; ++i) {
-          ZARRPOINT_TRY(bits, cast_one(detail::load_bits(seen.data + i * from_size, from_size)));
-          detail::store_bits(made.data + i * to_size, bits, to_size);
+          ZARRPOINT_TRY(bits, cast_one(detail::load_native(seen.data + i * from_size, from_size)));
+          detail::store_native(made.data + i * to_size, bits, to_size);
         }
         return {};
       });
@@ -456,8 +456,8 @@ ZARRPOINT_INLINE result<std::vector<std::byte>> scale_offset_codec::encode_fill(
     bytes_view fill, const tensor_spec& decoded) const {
   const detail::real_format format(decoded.type);
   std::vector<std::byte> out(fill.size());
-  ZARRPOINT_TRY(bits, step(format, detail::load_bits(fill.data(), fill.size()), true));
-  detail::store_bits(out.data(), bits, out.size());
+  ZARRPOINT_TRY(bits, step(format, detail::load_native(fill.data(), fill.size()), true));
+  detail::store_native(out.data(), bits, out.size());
   return out;
 }
 
@@ -472,8 +472,9 @@ ZARRPOINT_INLINE result<void> scale_offset_codec::run(const mutable_host_view& t
         const std::size_t size = seen.type.size();
         const auto count = static_cast<std::size_t>(seen.shape[0]);
         for (std::size_t i = 0; i < count; ++i) {
-          ZARRPOINT_TRY(bits, step(format, detail::load_bits(seen.data + i * size, size), forward));
-          detail::store_bits(made.data + i * size, bits, size);
+          ZARRPOINT_TRY(bits,
+                        step(format, detail::load_native(seen.data + i * size, size), forward));
+          detail::store_native(made.data + i * size, bits, size);
         }
         return {};
       });

@@ -56,9 +56,6 @@ struct packbits_codec {
 
   result<std::uint64_t> total_bits(const tensor_spec& spec) const;
   result<std::byte> unused_bits(const tensor_spec& spec) const;
-
-  static std::uint64_t load(const std::byte* from, std::size_t size);
-  static void store(std::byte* to, std::size_t size, std::uint64_t bits);
 };
 
 }}  // namespace zarrpoint::v0

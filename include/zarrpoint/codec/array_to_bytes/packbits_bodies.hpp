@@ -120,7 +120,7 @@ ZARRPOINT_INLINE result<std::size_t> packbits_codec::encode(const host_view& fro
   detail::bit_writer writer(to.data() + (counted == padding::first_byte ? 1 : 0));
   const auto count = static_cast<std::size_t>(source.shape[0]) * of.parts;
   for (std::size_t i = 0; i < count; ++i)
-    writer.write(load(source.data + i * of.size, of.size) >> of.first, of.width);
+    writer.write(detail::load_native(source.data + i * of.size, of.size) >> of.first, of.width);
   return to.size();
 }
 
@@ -144,7 +144,7 @@ ZARRPOINT_INLINE result<void> packbits_codec::decode(bytes_view stored,
     detail::bit_reader reader(stored.data() + (counted == padding::first_byte ? 1 : 0));
     const auto count = static_cast<std::size_t>(made.shape[0]) * of.parts;
     for (std::size_t i = 0; i < count; ++i)
-      store(made.data + i * of.size, of.size, of.extended(reader.read(of.width)));
+      detail::store_native(made.data + i * of.size, of.extended(reader.read(of.width)), of.size);
     return result<void>();
   });
 }
@@ -169,18 +169,6 @@ ZARRPOINT_INLINE result<std::uint64_t> packbits_codec::total_bits(const tensor_s
 ZARRPOINT_INLINE result<std::byte> packbits_codec::unused_bits(const tensor_spec& spec) const {
   ZARRPOINT_TRY(bits, total_bits(spec));
   return static_cast<std::byte>((8 - bits % 8) % 8);
-}
-
-ZARRPOINT_INLINE std::uint64_t packbits_codec::load(const std::byte* from, std::size_t size) {
-  std::uint64_t bits = 0;
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(reinterpret_cast<std::byte*>(&bits) + skip, from, size);
-  return bits;
-}
-
-ZARRPOINT_INLINE void packbits_codec::store(std::byte* to, std::size_t size, std::uint64_t bits) {
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(to, reinterpret_cast<const std::byte*>(&bits) + skip, size);
 }
 
 }}  // namespace zarrpoint::v0

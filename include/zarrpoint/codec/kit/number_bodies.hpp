@@ -214,11 +214,7 @@ ZARRPOINT_INLINE result<void> numpy_cast(const mutable_host_view& to, const host
   const auto count = static_cast<std::size_t>(element_count(from.shape).value_or(0));
   const auto convert_all = [&]<class T>() {
     for (std::size_t i = 0; i < count; ++i) {
-      std::uint64_t bits = 0;
-      const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - part;
-      std::memcpy(reinterpret_cast<std::byte*>(&bits) + skip, from.data + i * from.type.size(),
-                  part);
-      const T value = numpy_truncate<T>(read(bits));
+      const T value = numpy_truncate<T>(read(load_native(from.data + i * from.type.size(), part)));
       std::memcpy(to.data + i * sizeof(T), &value, sizeof(T));
     }
   };
@@ -338,18 +334,6 @@ ZARRPOINT_INLINE real_number real_number::of_int64(std::int64_t value) {
 }
 
 ZARRPOINT_INLINE bool is_real(const dtype& type) { return type.is_integer() || type.is_floating(); }
-
-ZARRPOINT_INLINE std::uint64_t load_bits(const std::byte* from, std::size_t size) {
-  std::uint64_t bits = 0;
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(reinterpret_cast<std::byte*>(&bits) + skip, from, size);
-  return bits;
-}
-
-ZARRPOINT_INLINE void store_bits(std::byte* to, std::uint64_t bits, std::size_t size) {
-  const std::size_t skip = native_endian == endian::little ? 0 : sizeof bits - size;
-  std::memcpy(to, reinterpret_cast<const std::byte*>(&bits) + skip, size);
-}
 
 ZARRPOINT_INLINE real_format::real_format(const dtype& of)
     : type(of), width(static_cast<int>(of.bits())) {

@@ -31,9 +31,6 @@ struct real_number {
 
 bool is_real(const dtype& type);
 
-std::uint64_t load_bits(const std::byte* from, std::size_t size);
-void store_bits(std::byte* to, std::uint64_t bits, std::size_t size);
-
 /// Reads and writes the bits of the numbers of one type.
 struct real_format {
   dtype type;
