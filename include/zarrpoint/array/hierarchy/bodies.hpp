@@ -94,7 +94,7 @@ ZARRPOINT_INLINE result<std::optional<std::vector<stored_node>>> consolidated_no
       out.push_back({path, kind, 3, std::move(document), {}});
     }
   } else {
-    ZARRPOINT_TRY(document, detail::read_node_document(store, key, ".zmetadata", limit));
+    ZARRPOINT_TRY(document, detail::read_document(store, key, ".zmetadata", limit, true));
     if (!document) return std::optional<std::vector<stored_node>>();
     ZARRPOINT_TRY(nodes, parse_zmetadata(*document).at(store.describe(key) + "/.zmetadata"));
     for (v2_node& one : nodes) {
@@ -107,49 +107,33 @@ ZARRPOINT_INLINE result<std::optional<std::vector<stored_node>>> consolidated_no
   return std::optional(std::move(out));
 }
 
-/// The text of a document at `where`.
-ZARRPOINT_INLINE result<std::optional<json>> parse_stored_text(bytes_view text,
-                                                               const std::string& where,
-                                                               const limits& limit) {
-  json_limits most = document_limits(limit);
-  most.keep_twice = where.ends_with(".zattrs");
-  ZARRPOINT_TRY(document, parse_json(text, most).at(where));
-  return std::optional<json>(std::move(document));
-}
-
 ZARRPOINT_INLINE result<std::optional<json>> read_document(const any_store& store,
                                                            const store_key& of,
                                                            std::string_view name,
-                                                           const limits& limit) {
+                                                           const limits& limit,
+                                                           bool none_if_empty) {
   ZARRPOINT_TRY(key, of.child(name));
-  ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
-  if (!text) return std::optional<json>();
-  return parse_stored_text(*text, store.describe(key), limit);
-}
-
-ZARRPOINT_INLINE result<std::optional<json>> read_node_document(const any_store& store,
-                                                                const store_key& of,
-                                                                std::string_view name,
-                                                                const limits& limit) {
-  ZARRPOINT_TRY(key, of.child(name));
-  ZARRPOINT_TRY(text, get(store, key, document_limits(limit).max_bytes));
-  if (!text || text->empty()) return std::optional<json>();
-  return parse_stored_text(*text, store.describe(key), limit);
+  json_limits most = document_limits(limit);
+  ZARRPOINT_TRY(text, get(store, key, most.max_bytes));
+  if (!text || (none_if_empty && text->empty())) return std::optional<json>();
+  most.keep_twice = name == ".zattrs";
+  ZARRPOINT_TRY(document, parse_json(*text, most).at(store.describe(key)));
+  return std::optional<json>(std::move(document));
 }
 
 ZARRPOINT_INLINE result<std::optional<stored_node>> read_stored_node(const any_store& store,
                                                                      const store_key& key,
                                                                      const limits& limit) {
-  ZARRPOINT_TRY(v3, read_node_document(store, key, "zarr.json", limit));
+  ZARRPOINT_TRY(v3, read_document(store, key, "zarr.json", limit, true));
   if (v3) {
     ZARRPOINT_TRY(kind, parse_node_kind_v3(*v3).at(store.describe(key) + "/zarr.json"));
     return std::optional(stored_node{{}, kind, 3, *std::move(v3), {}});
   }
   for (const node_kind kind : {node_kind::array, node_kind::group}) {
-    ZARRPOINT_TRY(v2, read_node_document(store, key,
-                                         kind == node_kind::array ? ".zarray" : ".zgroup", limit));
+    ZARRPOINT_TRY(v2, read_document(store, key, kind == node_kind::array ? ".zarray" : ".zgroup",
+                                    limit, true));
     if (!v2) continue;
-    ZARRPOINT_TRY(attributes, read_node_document(store, key, ".zattrs", limit));
+    ZARRPOINT_TRY(attributes, read_document(store, key, ".zattrs", limit, true));
     return std::optional(
         stored_node{{}, kind, 2, *std::move(v2), attributes ? *std::move(attributes) : json()});
   }

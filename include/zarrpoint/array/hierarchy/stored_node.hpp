@@ -36,14 +36,11 @@ namespace detail {
 inline constexpr std::array<std::string_view, 5> node_documents{"zarr.json", ".zarray", ".zgroup",
                                                                 ".zattrs", ".zmetadata"};
 
-/// A JSON document; nothing when there is none, or an empty one: the lock file of a process
-/// synchronizer is an empty `.zarray`.
-result<std::optional<json>> read_node_document(const any_store& store, const store_key& of,
-                                               std::string_view name, const limits& limit);
-
-/// The same, for which an empty document is not JSON.
+/// A JSON document; nothing when there is none. `none_if_empty`: nor for an empty one, such as the
+/// `.zarray` that is the lock file of a process synchronizer; else that is not JSON.
 result<std::optional<json>> read_document(const any_store& store, const store_key& of,
-                                          std::string_view name, const limits& limit);
+                                          std::string_view name, const limits& limit,
+                                          bool none_if_empty = false);
 
 /// The node at `key`, of v3 if there are documents of both formats; nothing when there is none.
 result<std::optional<stored_node>> read_stored_node(const any_store& store, const store_key& key,
