@@ -327,7 +327,7 @@ ZARRPOINT_INLINE result<message> strategy_format::describe(bool differs) {
 ZARRPOINT_INLINE result<void> strategy_format::take_part(bytes_view part) {
   ZARRPOINT_TRY(decoded, decode_part(part));
   part_ = std::move(decoded);
-  report_.warnings = part_.warnings;
+  report.warnings = part_.warnings;
   return {};
 }
 
@@ -349,10 +349,10 @@ ZARRPOINT_INLINE result<void> strategy_format::reuse(const std::shared_ptr<const
   part_ = last.part;
   arrays_ = last.arrays;
   plan_ = last.plan;
-  report_.warnings = part_.warnings;
+  report.warnings = part_.warnings;
   if (!group_.is_root()) return {};
   ZARRPOINT_CHECK(place_.open());
-  return place_.clear(report_);
+  return place_.clear(report);
 }
 
 ZARRPOINT_INLINE result<void> strategy_format::check_loadable(std::size_t common_bytes) const {
@@ -390,20 +390,20 @@ ZARRPOINT_INLINE result<std::vector<message>> strategy_format::plan(
   }
   ZARRPOINT_CHECK(saver_.sharded_saver()->check_plan(arrays_, planned.objects));
   ZARRPOINT_CHECK(common_saver_.common_saver()->check_plan(common_, arrays_));
-  report_.warnings = std::move(planned.warnings);
+  report.warnings = std::move(planned.warnings);
   std::vector<std::string_view> names;
   names.reserve(arrays_.size() + planned.grids.size());
   for (const planned_array& one : arrays_) names.emplace_back(one.tensor.key);
   for (const object_id& grid : planned.grids) names.emplace_back(grid.key);
-  ZARRPOINT_CHECK(check_rules(options_.storage, names, report_.warnings));
+  ZARRPOINT_CHECK(check_rules(options_.storage, names, report.warnings));
   if (saver_.sharded_saver()->stores_zarr()) {  // no reader of Zarr opens other layouts
     hidden_leaves hidden;
     for (const planned_array& one : arrays_)
       hidden.add(one.tensor.key, one.metadata.type, one.metadata.zarr_format);
-    for (std::string& warning : hidden.warnings()) report_.warnings.push_back(std::move(warning));
+    for (std::string& warning : hidden.warnings()) report.warnings.push_back(std::move(warning));
   }
-  ZARRPOINT_TRY(parts, planner.parts_of(planned, arrays_, {group_.ranks.size(), report_.warnings}));
-  ZARRPOINT_CHECK(place_.clear(report_));
+  ZARRPOINT_TRY(parts, planner.parts_of(planned, arrays_, {group_.ranks.size(), report.warnings}));
+  ZARRPOINT_CHECK(place_.clear(report));
   planned.plan.sources = std::vector<cell_source>();  // the commit needs the writers only
   plan_ = detail::make_counted<const group_plan>(std::move(planned));
   return std::move(parts);
@@ -427,11 +427,11 @@ ZARRPOINT_INLINE result<void> strategy_format::stage(std::vector<message> pieces
     if (object.replica().is_main()) writes_.objects.push_back(object);
   }
   for (const array_writes& one : writes_.arrays) {
-    report_.cells += one.cells.size();
+    report.cells += one.cells.size();
     for (const cell_write& cell : one.cells)
-      report_.bytes += byte_count(cell.piece ? dims{cell.piece->size()} : cell.part.shape,
-                                  one.array->tensor.type.size())
-                           .value_or(0);
+      report.bytes += byte_count(cell.piece ? dims{cell.piece->size()} : cell.part.shape,
+                                 one.array->tensor.type.size())
+                          .value_or(0);
   }
   return {};
 }
@@ -455,10 +455,10 @@ ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> re
     for (const object_id& grid : plan_->grids) out.push_back(grid.key);
     return out;
   };
-  ZARRPOINT_CHECK(place_.publish(paths, commit, report_));
+  ZARRPOINT_CHECK(place_.publish(paths, commit, report));
   save_report told;  // the rest is of each process
-  told.kept = report_.kept;
-  told.warnings = report_.warnings;
+  told.kept = report.kept;
+  told.warnings = report.warnings;
   return encode_report(told);
 }
 
@@ -469,16 +469,12 @@ ZARRPOINT_INLINE result<message> strategy_format::write() {
     if (made) {
       sharing_ = *std::move(made);
     } else {
-      report_.warnings.push_back(sharing_store::warning(previous, made.failure()));
+      report.warnings.push_back(sharing_store::warning(previous, made.failure()));
     }
   }
   ZARRPOINT_TRY(receipt, saver_.sharded_saver()->write(job(), writes_));
-  if (sharing_) report_.shared_bytes = sharing_->shared_bytes();
+  if (sharing_) report.shared_bytes = sharing_->shared_bytes();
   return std::move(receipt);
-}
-
-ZARRPOINT_INLINE result<void> strategy_format::take_report(bytes_view told) {
-  return decode_report(told, report_);
 }
 
 }}}  // namespace zarrpoint::v0::detail
@@ -729,13 +725,13 @@ ZARRPOINT_INLINE result<void> collective_save::commit(result<message> receipt) {
   // Collective: the commit itself happens on rank 0 alone.
   ZARRPOINT_TRY(told,
                 commit_.tell(group_.is_root() ? guarded(commit_all) : result<message>(message{})));
-  return group_.is_root() || told.empty() ? result<void>() : format_->take_report(told);
+  return group_.is_root() || told.empty() ? result<void>() : decode_report(told, format_->report);
 }
 
 ZARRPOINT_INLINE result<save_report> collective_save::finish(result<message> receipt) {
   auto done = guarded([&] { return commit(std::move(receipt)); });
   if (!done) return explain(std::move(done).failure());
-  save_report& out = format_->report();
+  save_report& out = format_->report;
   // The checkpoint is there, even if its report is not whole.
   static_cast<void>(guarded([&]() -> result<void> {
     for (std::string& one : format_->more_warnings) out.warnings.push_back(std::move(one));

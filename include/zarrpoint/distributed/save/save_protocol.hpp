@@ -99,11 +99,10 @@ class save_format {
   /// Rank 0, with the receipts of all by rank: what is written last, and the rename, upon which it
   /// calls `commit.take_place()`. What the others are told of it.
   virtual result<message> commit(std::vector<message> receipts, commit_outcome& commit) = 0;
-  /// Each but rank 0; not called where rank 0 had no memory to tell it.
-  virtual result<void> take_report(bytes_view told) = 0;
-  /// What it has told so far. Times, and whether the plan was kept, are the protocol's to say.
-  virtual save_report& report() = 0;
 
+  /// What it tells. Times, and whether the plan was kept, are the protocol's to say. So is what
+  /// the others have of rank 0, which is nothing where that had no memory to tell it.
+  save_report report{};
   /// Warnings of each process for itself, such as about options: they come behind those that rank 0
   /// tells.
   std::vector<std::string> more_warnings{};

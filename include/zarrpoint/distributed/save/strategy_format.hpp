@@ -71,8 +71,6 @@ class strategy_format final : public save_format {
   result<void> stage(std::vector<message> pieces, bool copies) override;
   result<message> write() override;
   result<message> commit(std::vector<message> receipts, commit_outcome& commit) override;
-  result<void> take_report(bytes_view told) override;
-  save_report& report() override { return report_; }
 
  private:
   save_job job() const;
@@ -96,7 +94,6 @@ class strategy_format final : public save_format {
   group_save_place place_{
       where_, group_, {options_.storage.overwrite, options_.storage.sync}, rules_};
   std::optional<sharing_store> sharing_;
-  save_report report_;
   // Of rank 0 alone:
   std::vector<planned_array> arrays_;
   std::shared_ptr<const group_plan> plan_;

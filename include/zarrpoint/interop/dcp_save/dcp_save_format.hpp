@@ -50,8 +50,6 @@ class save_format final : public v0::detail::save_format {
   result<message> write() override;
   result<message> commit(std::vector<message> receipts,
                          v0::detail::commit_outcome& commit) override;
-  result<void> take_report(bytes_view told) override;
-  save_report& report() override { return report_; }
 
  private:
   result<void> begin_files();
@@ -70,7 +68,6 @@ class save_format final : public v0::detail::save_format {
   planned_items plan_;  ///< of rank 0
   message part_;
   std::vector<item_to_write> items_;
-  save_report report_;
 };
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

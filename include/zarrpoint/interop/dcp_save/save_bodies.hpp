@@ -565,9 +565,9 @@ ZARRPOINT_INLINE result<void> save_format::begin_files() {
   names.reserve(plan_.made.tensors.size() + plan_.made.values.size());
   for (const auto& tensor : plan_.made.tensors) names.emplace_back(tensor.name);
   for (const auto& value : plan_.made.values) names.emplace_back(value.name);
-  ZARRPOINT_CHECK(v0::detail::check_rules(options_.how, names, report_.warnings));
+  ZARRPOINT_CHECK(v0::detail::check_rules(options_.how, names, report.warnings));
   ZARRPOINT_CHECK(place_.open());
-  return place_.clear(report_);
+  return place_.clear(report);
 }
 
 ZARRPOINT_INLINE result<void> save_format::take_part(bytes_view part) {
@@ -633,25 +633,21 @@ ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receip
   ZARRPOINT_TRY(files, read_receipts(plan_, receipts));
   for (std::size_t rank = 0; rank < files.size(); ++rank)
     for (std::size_t i = 0; i < files[rank]; ++i)
-      report_.files.push_back(file_name(static_cast<int>(rank), i));
+      report.files.push_back(file_name(static_cast<int>(rank), i));
   for (const tensor_entry& tensor : plan_.made.tensors) {
-    report_.cells += tensor.chunks.size();
+    report.cells += tensor.chunks.size();
     const std::uint64_t bytes = byte_count(tensor.spec).value_or(0);
-    report_.leaves.push_back({tensor.name, tensor.spec, bytes, bytes});
-    report_.bytes += bytes;
+    report.leaves.push_back({tensor.name, tensor.spec, bytes, bytes});
+    report.bytes += bytes;
   }
   for (const value_entry& value : plan_.made.values)
-    report_.leaves.push_back({value.name, {}, 0, value.from.length});
-  for (const leaf_report& leaf : report_.leaves) report_.stored_bytes += leaf.stored_bytes;
+    report.leaves.push_back({value.name, {}, 0, value.from.length});
+  for (const leaf_report& leaf : report.leaves) report.stored_bytes += leaf.stored_bytes;
   ZARRPOINT_TRY(document, write_metadata(plan_.made));
   ZARRPOINT_TRY(key, store_key::parse(metadata_file));
   ZARRPOINT_CHECK(place_.store().put(key, as_bytes(std::string_view(document))));
-  ZARRPOINT_CHECK(place_.publish([&] { return own_files(place_.store()); }, commit, report_));
-  return v0::detail::encode_report(report_);
-}
-
-ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
-  return v0::detail::decode_report(told, report_);
+  ZARRPOINT_CHECK(place_.publish([&] { return own_files(place_.store()); }, commit, report));
+  return v0::detail::encode_report(report);
 }
 
 }}}}  // namespace zarrpoint::v0::dcp::detail

@@ -92,8 +92,6 @@ class save_format final : public v0::detail::save_format {
   result<message> write() override;
   result<message> commit(std::vector<message> receipts,
                          v0::detail::commit_outcome& commit) override;
-  result<void> take_report(bytes_view told) override;
-  save_report& report() override { return report_; }
 
  private:
   bool is_root() const { return group_.ranks.rank() == 0; }
@@ -145,7 +143,6 @@ class save_format final : public v0::detail::save_format {
   std::deque<stored_array> arrays_;  ///< those of `writes_`
   shard_writes writes_;
   std::map<std::string, double, std::less<>> seconds_;  ///< of each of those, when it is written
-  save_report report_;
 };
 
 }}}}  // namespace zarrpoint::v0::orbax::detail

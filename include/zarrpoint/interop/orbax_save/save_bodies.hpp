@@ -374,7 +374,7 @@ ZARRPOINT_INLINE result<message> save_format::describe(bool differs) {
     own.described = std::move(described);
   }
   mine_ = std::move(own.described.leaves);
-  report_.pin_seconds = own.early.pin_seconds;
+  report.pin_seconds = own.early.pin_seconds;
   early_warnings_ = std::move(own.early.warnings);
   for (const auto& [name, path] : options_.as.paths)
     if (!paths_.emplace(name, &path).second)
@@ -471,8 +471,8 @@ ZARRPOINT_INLINE result<void> save_format::check_chunks(const tree_plan& plan) c
 }
 
 ZARRPOINT_INLINE result<void> save_format::open_place() {
-  report_.warnings = plan_->plan.warnings;
-  report_.warnings.insert(report_.warnings.end(), early_warnings_.begin(), early_warnings_.end());
+  report.warnings = plan_->plan.warnings;
+  report.warnings.insert(report.warnings.end(), early_warnings_.begin(), early_warnings_.end());
   ZARRPOINT_CHECK(find_target());
   ZARRPOINT_TRY(target, v0::detail::location_access::to_write(target_));
   if (!target.store.can_publish() || !target.store.can_list())
@@ -661,7 +661,7 @@ ZARRPOINT_INLINE result<message> save_format::write_arrays(const any_store& to) 
         seconds_[stored.tensor.key] += v0::detail::seconds_since(start);
         return {};
       }));
-  report_.pin_seconds += pinned.seconds();
+  report.pin_seconds += pinned.seconds();
   return v0::detail::encode_digests(digests);
 }
 
@@ -693,7 +693,7 @@ ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message
   for (const planned_item& item : plan_->plan.items) {
     if (!item.array) continue;
     const v0::detail::planned_leaf& array = plan_->plan.arrays[*item.array];
-    leaf_report& leaf = report_.leaves.emplace_back();
+    leaf_report& leaf = report.leaves.emplace_back();
     leaf.name = item.told.name;
     leaf.stored = array.metadata().spec();
     leaf.bytes = array.bytes;
@@ -701,8 +701,8 @@ ZARRPOINT_INLINE result<void> save_format::read_receipts(std::span<const message
     for (const v0::detail::digests_of_arrays& of_rank : written)
       if (const auto at = of_rank.find(leaf.name); at != of_rank.end())
         for (const auto& [name, object] : at->second.objects()) leaf.stored_bytes += object.size;
-    report_.bytes += leaf.bytes;
-    report_.stored_bytes += leaf.stored_bytes;
+    report.bytes += leaf.bytes;
+    report.stored_bytes += leaf.stored_bytes;
   }
   return {};
 }
@@ -767,12 +767,8 @@ ZARRPOINT_INLINE result<message> save_format::commit(std::vector<message> receip
   // Writing takes long: another group may have published an item of this step meanwhile.
   if (options_.how.overwrite) ZARRPOINT_CHECK(look());
   ZARRPOINT_CHECK(put_records());
-  ZARRPOINT_CHECK(place_.publish([&] { return taken_paths(); }, commit, report_));
-  return v0::detail::encode_report(report_);
-}
-
-ZARRPOINT_INLINE result<void> save_format::take_report(bytes_view told) {
-  return v0::detail::decode_report(told, report_);
+  ZARRPOINT_CHECK(place_.publish([&] { return taken_paths(); }, commit, report));
+  return v0::detail::encode_report(report);
 }
 
 }}}}  // namespace zarrpoint::v0::orbax::detail
