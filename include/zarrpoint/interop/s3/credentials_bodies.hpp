@@ -105,25 +105,7 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_iso_time(std::string_view tex
   if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
       text[16] != ':')
     return {};
-  const auto number = [&](std::size_t at, std::size_t size) {
-    int value = 0;
-    for (const char c : text.substr(at, size)) {
-      if (c < '0' || c > '9') return -1;
-      value = 10 * value + (c - '0');
-    }
-    return value;
-  };
-  const int year = number(0, 4), month = number(5, 2), day = number(8, 2), hour = number(11, 2),
-            minute = number(14, 2), second = number(17, 2);
-  if (year < 0 || month < 0 || day < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 ||
-      second < 0 || second > 60)
-    return {};
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return {};
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return days * 86400 + hour * 3600 + minute * 60 + second;
+  return seconds_of(text.substr(0, 4), text.substr(5, 2), text.substr(8, 2), text.substr(11, 8));
 }
 
 ZARRPOINT_INLINE result<json> parse_key_document(std::string_view text, std::string_view from) {

@@ -125,22 +125,6 @@ ZARRPOINT_INLINE std::string to_hex(bytes_view bytes) {
   return out;
 }
 
-ZARRPOINT_INLINE std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
-/// Digits and nothing else.
-ZARRPOINT_INLINE std::optional<std::uint64_t> decimal(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || fault != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
 }  // namespace detail
 
 // --------------------------------------------------------------------------------------- sigv4.hpp
@@ -202,7 +186,7 @@ ZARRPOINT_INLINE std::pair<std::string, std::string> signature_v4(const signed_p
   std::vector<std::pair<std::string, std::string>> headers;
   headers.emplace_back("host", of.url.authority());
   for (const http_header& one : of.headers) {
-    std::string name = lower_case(one.name);
+    std::string name = lower_text(one.name);
     // Front ends, such as Google's, change that one on its way.
     if (name != "accept-encoding")
       headers.emplace_back(std::move(name), canonical_value(one.value));
@@ -419,7 +403,7 @@ ZARRPOINT_INLINE result<bucket_listing> parse_s3_listing(std::string_view docume
     if (path == "Contents/Key") {
       now.key = std::move(text);
     } else if (path == "Contents/Size") {
-      const auto size = decimal(text);
+      const auto size = whole_number(text);
       if (!size) wrong = "the size of an object is not a number";
       now.size = size.value_or(0);
     } else if (path == "Contents/ETag") {

@@ -208,6 +208,25 @@ ZARRPOINT_INLINE calendar_time calendar_of(std::int64_t seconds) {
           static_cast<unsigned>((days % 7 + 7) % 7)};
 }
 
+ZARRPOINT_INLINE std::optional<std::int64_t> seconds_of(std::string_view year,
+                                                        std::string_view month,
+                                                        std::string_view day,
+                                                        std::string_view clock) {
+  std::array<unsigned, 6> parts{};
+  const std::string_view texts[] = {
+      year, month, day, clock.substr(0, 2), clock.substr(3, 2), clock.substr(6, 2)};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto number = whole_number(texts[i]);
+    if (!number) return {};
+    parts[i] = static_cast<unsigned>(*number);
+  }
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(parts[0])),
+                                         std::chrono::month(parts[1]), std::chrono::day(parts[2])};
+  if (!date.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60) return {};
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return days * 86400 + parts[3] * 3600 + parts[4] * 60 + parts[5];
+}
+
 }  // namespace detail
 
 ZARRPOINT_INLINE std::string http_date(std::int64_t seconds) {
@@ -223,21 +242,10 @@ ZARRPOINT_INLINE std::string http_date(std::int64_t seconds) {
 ZARRPOINT_INLINE std::optional<std::int64_t> parse_http_date(std::string_view text) {
   // "Sun, 06 Nov 1994 08:49:37 GMT"
   if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT") return {};
-  const auto number = [&](std::size_t at, std::size_t size) {
-    const auto value = detail::whole_number(text.substr(at, size));
-    return value ? static_cast<int>(*value) : -1;
-  };
   const std::size_t month = detail::month_names.find(text.substr(8, 3));
-  const int day = number(5, 2), year = number(12, 4);
-  const int hour = number(17, 2), minute = number(20, 2), second = number(23, 2);
-  if (month % 3 != 0 || day < 0 || year < 0 || hour < 0 || minute < 0 || second < 0) return {};
-  if (hour > 23 || minute > 59 || second > 60) return {};
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return {};
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return days * 86400 + hour * 3600 + minute * 60 + second;
+  if (month == text.npos || month % 3 != 0) return {};
+  return detail::seconds_of(text.substr(12, 4), std::to_string(month / 3 + 1), text.substr(5, 2),
+                            text.substr(17, 8));
 }
 
 ZARRPOINT_INLINE std::string compact_date(std::int64_t seconds) {

@@ -61,8 +61,13 @@ namespace detail {
 
 /// Whether two texts are the same but for the case of letters of ASCII.
 bool same_letters(std::string_view a, std::string_view b) noexcept;
+/// With the letters of ASCII in lower case.
+std::string lower_text(std::string_view text);
 /// Digits and nothing else, as a number.
 std::optional<std::uint64_t> whole_number(std::string_view text);
+/// A time of UTC in seconds since 1970; nothing where it is none. `clock`: as in "08:49:37".
+std::optional<std::int64_t> seconds_of(std::string_view year, std::string_view month,
+                                       std::string_view day, std::string_view clock);
 
 }  // namespace detail
 
