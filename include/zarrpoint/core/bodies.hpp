@@ -126,6 +126,18 @@ ZARRPOINT_INLINE const json* json::find(std::string_view key) const noexcept {
 ZARRPOINT_INLINE json* json::find(std::string_view key) noexcept {
   return const_cast<json*>(std::as_const(*this).find(key));
 }
+ZARRPOINT_INLINE const std::string* json::find_string(std::string_view key) const noexcept {
+  const json* const member = find(key);
+  return member == nullptr ? nullptr : member->if_string();
+}
+ZARRPOINT_INLINE const json::array* json::find_array(std::string_view key) const noexcept {
+  const json* const member = find(key);
+  return member == nullptr ? nullptr : member->if_array();
+}
+ZARRPOINT_INLINE const json::object* json::find_object(std::string_view key) const noexcept {
+  const json* const member = find(key);
+  return member == nullptr ? nullptr : member->if_object();
+}
 ZARRPOINT_INLINE void json::set(std::string key, json value) {
   if (json* existing = find(key)) {
     *existing = std::move(value);

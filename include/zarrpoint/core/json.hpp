@@ -65,6 +65,10 @@ class json {
   /// The member of an object, or null.
   const json* find(std::string_view key) const noexcept;
   json* find(std::string_view key) noexcept;
+  /// The same of a member that is text, a list or an object; null for any other.
+  const std::string* find_string(std::string_view key) const noexcept;
+  const array* find_array(std::string_view key) const noexcept;
+  const object* find_object(std::string_view key) const noexcept;
   /// Sets a member, replacing one of that key; makes a null an object first.
   void set(std::string key, json value);
 

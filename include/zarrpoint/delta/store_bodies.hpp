@@ -107,10 +107,8 @@ ZARRPOINT_INLINE std::string delta_root_text(const delta_document& of) {
 }
 
 inline result<std::string> delta_text_member(const json& from, std::string_view key) {
-  const json* const found = from.find(key);
-  if (found == nullptr || found->if_string() == nullptr)
-    return bad_delta("member \"" + std::string(key) + "\" is missing or is not a string");
-  return *found->if_string();
+  if (const std::string* const found = from.find_string(key)) return *found;
+  return bad_delta("member \"" + std::string(key) + "\" is missing or is not a string");
 }
 
 inline result<chunk_digests> parse_objects(const json& from) {
@@ -144,18 +142,16 @@ inline result<delta_document> parse_delta_document(json own, json attributes) {
     ZARRPOINT_TRY(path, delta_text_member(*base, "path"));
     out.base_path = std::move(path);
   }
-  const json* const removed = own.find("removed");
-  if (removed == nullptr || removed->if_array() == nullptr)
-    return bad_delta("the list of removed leaves is missing");
-  for (const json& name : *removed->if_array()) {
+  const json::array* const removed = own.find_array("removed");
+  if (removed == nullptr) return bad_delta("the list of removed leaves is missing");
+  for (const json& name : *removed) {
     if (name.if_string() == nullptr) return bad_delta("a removed leaf has no name");
     out.removed.push_back(*name.if_string());
   }
   sort_names(out.removed);
-  const json* const results = own.find("results");
-  if (results == nullptr || results->if_object() == nullptr)
-    return bad_delta("the results are missing");
-  for (const json::member& leaf : *results->if_object()) {
+  const json::object* const results = own.find_object("results");
+  if (results == nullptr) return bad_delta("the results are missing");
+  for (const json::member& leaf : *results) {
     ZARRPOINT_TRY(objects, parse_objects(leaf.value));
     out.results[leaf.key] = std::move(objects);
   }

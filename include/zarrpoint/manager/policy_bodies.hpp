@@ -335,24 +335,23 @@ ZARRPOINT_INLINE result<step_mark> parse_step_mark(const json& from) {
   if (ms < 0 || ms > latest) return refuse("has no time");
   out.step = *step->to_int64();
   out.saved_at = wall_time(std::chrono::milliseconds(ms));
-  const json* const metrics = from.find("metrics");
-  if (metrics == nullptr || metrics->if_object() == nullptr) return refuse("has no metrics");
-  for (const json::member& one : *metrics->if_object()) {
+  const json::object* const metrics = from.find_object("metrics");
+  if (metrics == nullptr) return refuse("has no metrics");
+  for (const json::member& one : *metrics) {
     const std::optional<double> value = number_in(one.value);
     if (!value) return refuse("has a metric that is not a number");
     out.metrics.emplace_back(one.key, *value);
   }
   const json* const items = from.find("items");
   if (items == nullptr) return out;
-  const json* const files = from.find("files");
-  if (items->if_array() == nullptr || files == nullptr || files->if_object() == nullptr)
-    return refuse("has no files");
+  const json::object* const files = from.find_object("files");
+  if (items->if_array() == nullptr || files == nullptr) return refuse("has no files");
   for (const json& one : *items->if_array()) {
     if (one.if_string() == nullptr || !is_item_name(*one.if_string()))
       return refuse("has an item that is not a name");
     out.items.push_back(*one.if_string());
   }
-  for (const json::member& one : *files->if_object()) {
+  for (const json::member& one : *files) {
     const std::optional<std::uint64_t> size = one.value.to_uint64();
     if (!size) return refuse("has a file without a size");
     out.files.emplace_back(one.key, *size);

@@ -71,14 +71,9 @@ ZARRPOINT_INLINE bool has_planes(const array& of) {
   const std::vector<codec_spec>& codecs = metadata.codecs;
   if (codecs.size() > 1) return are_shuffled(&codecs[0].name, &codecs[1].name);
   if (codecs.empty() || codecs[0].name != sharding_config::name) return false;
-  const json* const list = codecs[0].configuration.find("codecs");
-  const json::array* const inner = list == nullptr ? nullptr : list->if_array();
-  if (inner == nullptr || inner->size() < 2) return false;
-  const auto name = [&](std::size_t i) {
-    const json* const found = (*inner)[i].find("name");
-    return found == nullptr ? nullptr : found->if_string();
-  };
-  return are_shuffled(name(0), name(1));
+  const json::array* const inner = codecs[0].configuration.find_array("codecs");
+  return inner != nullptr && inner->size() > 1 &&
+         are_shuffled((*inner)[0].find_string("name"), (*inner)[1].find_string("name"));
 }
 
 /// Whether most of what the inner chunks of a selection hold is wanted, and each is worth a kernel
@@ -105,10 +100,8 @@ ZARRPOINT_INLINE bool planes_suit(const array& of, const selection& part, std::s
 /// bits.
 ZARRPOINT_INLINE bool makes_frames(const codec_spec& of) {
   if ((of.name != "blosc" && of.name != "numcodecs.blosc") || !of.must_understand) return false;
-  const json* const compressor = of.configuration.find("cname");
-  const json* const shuffle = of.configuration.find("shuffle");
-  const std::string* const name = compressor == nullptr ? nullptr : compressor->if_string();
-  const std::string* const sorted = shuffle == nullptr ? nullptr : shuffle->if_string();
+  const std::string* const name = of.configuration.find_string("cname");
+  const std::string* const sorted = of.configuration.find_string("shuffle");
   return name != nullptr && *name == "zstd" && (sorted == nullptr || *sorted != "bitshuffle");
 }
 
@@ -202,8 +195,7 @@ ZARRPOINT_INLINE std::optional<byte_planes> planes_of(const array& of) {
 /// Whether the configuration of a codec `bytes` is that of the byte order that is not this
 /// machine's.
 ZARRPOINT_INLINE bool is_other_order(const json& configuration) {
-  const json* const order = configuration.find("endian");
-  const std::string* const text = order == nullptr ? nullptr : order->if_string();
+  const std::string* const text = configuration.find_string("endian");
   return text != nullptr && *text == (native_endian == endian::little ? "big" : "little") &&
          configuration.find("field_endian") == nullptr;
 }
@@ -212,13 +204,13 @@ ZARRPOINT_INLINE std::optional<bool> makes_other_order(std::string_view name,
                                                        const json& configuration) {
   if (name == "transpose") return std::nullopt;
   if (name != sharding_config::name) return name == "bytes" && is_other_order(configuration);
-  const json* const codecs = configuration.find("codecs");
-  if (codecs == nullptr || codecs->if_array() == nullptr) return false;
-  for (const json& codec : *codecs->if_array()) {
-    const json* const inner = codec.find("name");
+  const json::array* const codecs = configuration.find_array("codecs");
+  if (codecs == nullptr) return false;
+  for (const json& codec : *codecs) {
+    const std::string* const inner = codec.find_string("name");
     const json* const members = codec.find("configuration");
-    if (inner == nullptr || inner->if_string() == nullptr || members == nullptr) return false;
-    if (const auto told = makes_other_order(*inner->if_string(), *members)) return told;
+    if (inner == nullptr || members == nullptr) return false;
+    if (const auto told = makes_other_order(*inner, *members)) return told;
   }
   return false;
 }

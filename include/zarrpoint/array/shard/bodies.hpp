@@ -159,8 +159,7 @@ namespace detail {
 /// Whether shards lie within each other deeper than `levels`. What is made of each level holds a
 /// copy of all below it, which must not make a short document take long.
 ZARRPOINT_INLINE bool is_deeper(const json& configuration, std::size_t levels) {
-  const json* const codecs = configuration.find("codecs");
-  const json::array* const list = codecs != nullptr ? codecs->if_array() : nullptr;
+  const json::array* const list = configuration.find_array("codecs");
   if (list == nullptr) return false;
   for (const json& one : *list) {
     const json* const name = one.find("name");

@@ -66,8 +66,7 @@ ZARRPOINT_INLINE json take_member(json& from, std::string_view key) {
 }
 
 ZARRPOINT_INLINE result<bool> has_commit_document(const json& attributes) {
-  const json* ours = attributes.find(commit_document::member_name);
-  if (ours != nullptr && ours->if_object() != nullptr) return true;
+  if (attributes.find_object(commit_document::member_name) != nullptr) return true;
   const json::object* members = attributes.if_object();
   if (members == nullptr) return false;
   for (const json::member& one : *members) {

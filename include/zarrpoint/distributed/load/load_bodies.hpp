@@ -132,8 +132,7 @@ ZARRPOINT_INLINE result<std::optional<named_strategies>> named_by_root(const jso
     return out;
   }
   const auto pair = [&](std::string_view which) -> result<strategy_id> {
-    const json* found = named->find(which);
-    const json::array* both = found != nullptr ? found->if_array() : nullptr;
+    const json::array* both = named->find_array(which);
     if (both == nullptr || both->size() != 2) return id_of(nullptr, nullptr);
     return id_of(both->data(), both->data() + 1);
   };

@@ -663,28 +663,27 @@ ZARRPOINT_INLINE std::optional<double> double_of_bits(std::string_view text) {
 
 /// A tensor whose elements stand in the document: numbers and truth values.
 ZARRPOINT_INLINE std::optional<tensor> tensor_of_document(const json& from) {
-  const json* const type = from.find("dtype");
-  const json* const shape = from.find("shape");
-  const json* const coded = from.find("base64");
-  if (from.if_object()->size() != 4 || type == nullptr || type->if_string() == nullptr ||
-      shape == nullptr || shape->if_array() == nullptr || shape->if_array()->size() > max_rank ||
-      coded == nullptr || coded->if_string() == nullptr)
+  const std::string* const type = from.find_string("dtype");
+  const json::array* const shape = from.find_array("shape");
+  const std::string* const coded = from.find_string("base64");
+  if (from.if_object()->size() != 4 || type == nullptr || shape == nullptr ||
+      shape->size() > max_rank || coded == nullptr)
     return std::nullopt;
-  const auto known = parse_dtype(*type->if_string());
+  const auto known = parse_dtype(*type);
   if (!known || known->is_variable() || known->is_below_byte() || known->record() != nullptr)
     return std::nullopt;
   tensor_spec spec{*known, {}};
-  for (const json& extent : *shape->if_array()) {
+  for (const json& extent : *shape) {
     const auto number = extent.to_int64();
     if (!number || *number < 0) return std::nullopt;
     spec.shape.push_back(*number);
   }
   const auto size = byte_count(spec);
-  if (!size || base64_decoded_size(*coded->if_string()) != *size) return std::nullopt;
+  if (!size || base64_decoded_size(*coded) != *size) return std::nullopt;
   auto out = tensor::make(spec);
   if (!out) return std::nullopt;
   const mutable_bytes elements(out->mutable_view().data, static_cast<std::size_t>(*size));
-  if (!base64_decode(*coded->if_string(), elements.data())) return std::nullopt;
+  if (!base64_decode(*coded, elements.data())) return std::nullopt;
   if (spec.type == dtype(dtype_kind::bool_)) {
     for (const std::byte each : elements)
       if (each > std::byte{1}) return std::nullopt;
@@ -699,8 +698,7 @@ ZARRPOINT_INLINE result<state> state_of_escape(const json& from, const state_pla
   const std::string* const kind = from.find("$")->if_string();
   const std::size_t members = from.if_object()->size();
   const auto text_at = [&](const char* key) -> const std::string* {
-    const json* const there = members == 2 ? from.find(key) : nullptr;
-    return there != nullptr ? there->if_string() : nullptr;
+    return members == 2 ? from.find_string(key) : nullptr;
   };
   if (kind != nullptr && *kind == "hole" && members == 1) return state();
   if (kind != nullptr && *kind == "float64") {

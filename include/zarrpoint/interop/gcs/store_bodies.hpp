@@ -31,8 +31,7 @@ ZARRPOINT_INLINE result<bucket_listing> parse_gcs_listing(std::string_view docum
   out.next = text_member(page, "nextPageToken");
   const auto elements = [&](std::string_view name) -> const json::array& {
     static const json::array none;
-    const json* const member = page.find(name);
-    const json::array* const all = member == nullptr ? nullptr : member->if_array();
+    const json::array* const all = page.find_array(name);
     return all == nullptr ? none : *all;
   };
   for (const json& one : elements("items")) {
@@ -53,8 +52,7 @@ ZARRPOINT_INLINE result<gcs_object> parse_gcs_object(std::string_view document) 
   gcs_object out{.generation = text_member(found, "generation"),
                  .crc32c = text_member(found, "crc32c"),
                  .created = text_member(found, "timeCreated")};
-  const json* const marks = found.find("metadata");
-  if (const json::object* const all = marks == nullptr ? nullptr : marks->if_object()) {
+  if (const json::object* const all = found.find_object("metadata")) {
     for (const json::member& one : *all) {
       if (const std::string* const text = one.value.if_string())
         out.marks.emplace_back(one.key, *text);

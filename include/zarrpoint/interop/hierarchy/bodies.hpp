@@ -590,12 +590,12 @@ ZARRPOINT_INLINE std::vector<std::string> weight_index::files() const {
 }
 
 ZARRPOINT_INLINE result<weight_index> parse_weight_index(const json& document) {
-  const json* const map = document.find("weight_map");
-  if (map == nullptr || map->if_object() == nullptr)
+  const json::object* const map = document.find_object("weight_map");
+  if (map == nullptr)
     return error{errc::corrupt,
                  "it has no object \"weight_map\": it is not the index of a model in files"};
   weight_index out;
-  for (const json::member& one : *map->if_object()) {
+  for (const json::member& one : *map) {
     const std::string* const file = one.value.if_string();
     // A name in a file must not lead to files elsewhere.
     if (file == nullptr || file->empty() || file->find('/') != file->npos || *file == "." ||

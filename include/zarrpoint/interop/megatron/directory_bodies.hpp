@@ -52,13 +52,12 @@ ZARRPOINT_INLINE result<backends> read_metadata(const any_store& store) {
   backends out;
   const auto read = [&](const std::string& part, std::string& name,
                         std::int64_t& version) -> result<void> {
-    const json* backend = document.find(part + "_backend");
+    const std::string* backend = document.find_string(part + "_backend");
     const json* number = document.find(part + "_backend_version");
-    if (backend == nullptr || backend->if_string() == nullptr || number == nullptr ||
-        !number->to_int64())
+    if (backend == nullptr || number == nullptr || !number->to_int64())
       return error{errc::corrupt, store.describe(key) + ": it does not name the " + part +
                                       " backend and its version"};
-    name = *backend->if_string();
+    name = *backend;
     version = *number->to_int64();
     return {};
   };

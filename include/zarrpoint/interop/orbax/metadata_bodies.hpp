@@ -40,8 +40,7 @@ inline constexpr std::int64_t most_devices = std::int64_t{1} << 17;
 
 /// A member that is text, or none.
 ZARRPOINT_INLINE std::string text_member(const json& of, std::string_view name) {
-  const json* const value = of.find(name);
-  const std::string* const text = value != nullptr ? value->if_string() : nullptr;
+  const std::string* const text = of.find_string(name);
   return text != nullptr ? *text : std::string();
 }
 
@@ -50,11 +49,10 @@ ZARRPOINT_INLINE error no_valid(std::string_view name) {
 }
 
 ZARRPOINT_INLINE result<dims> lengths(const json& of, std::string_view name) {
-  const json* const values = of.find(name);
-  if (values == nullptr || values->if_array() == nullptr || values->if_array()->size() > max_rank)
-    return no_valid(name);
+  const json::array* const values = of.find_array(name);
+  if (values == nullptr || values->size() > max_rank) return no_valid(name);
   dims out;
-  for (const json& each : *values->if_array()) {
+  for (const json& each : *values) {
     const auto length = each.to_int64();
     if (!length || *length < 0) return no_valid(name);
     out.push_back(*length);
@@ -124,10 +122,10 @@ ZARRPOINT_INLINE result<device_mesh> read_mesh(const json& from) {
 }
 
 ZARRPOINT_INLINE result<partition_spec> read_partition(const json& from) {
-  const json* const entries = from.find("partition_spec");
-  if (entries == nullptr || entries->if_array() == nullptr) return no_valid("partition_spec");
+  const json::array* const entries = from.find_array("partition_spec");
+  if (entries == nullptr) return no_valid("partition_spec");
   partition_spec out;
-  for (const json& entry : *entries->if_array()) {
+  for (const json& entry : *entries) {
     auto& axes = out.emplace_back();
     if (const std::string* const one = entry.if_string()) {
       axes.push_back(*one);
@@ -302,17 +300,16 @@ ZARRPOINT_INLINE result<partition_spec> find_partition(const device_mesh& mesh,
 
 ZARRPOINT_INLINE result<std::vector<array_facts>> read_array_facts(bytes_view text) {
   ZARRPOINT_TRY(document, parse_json(text));
-  const json* const entries = document.find("array_metadatas");
-  if (entries == nullptr || entries->if_array() == nullptr)
-    return detail::no_valid("array_metadatas");
+  const json::array* const entries = document.find_array("array_metadatas");
+  if (entries == nullptr) return detail::no_valid("array_metadatas");
   std::vector<array_facts> out;
-  for (const json& entry : *entries->if_array()) {
+  for (const json& entry : *entries) {
     const json* const from = entry.find("array_metadata");
     if (from == nullptr) return detail::no_valid("array_metadata");
     array_facts& made = out.emplace_back();
-    const json* const name = from->find("param_name");
-    if (name == nullptr || name->if_string() == nullptr) return detail::no_valid("param_name");
-    made.name = *name->if_string();
+    const std::string* const name = from->find_string("param_name");
+    if (name == nullptr) return detail::no_valid("param_name");
+    made.name = *name;
     ZARRPOINT_TRY(
         shape,
         detail::lengths(*from, "write_shape").at("the array " + v0::detail::in_quotes(made.name)));
@@ -349,24 +346,28 @@ ZARRPOINT_INLINE error no_member(std::string_view name) {
   return {errc::corrupt, "a leaf has no valid " + std::string(name)};
 }
 
+ZARRPOINT_INLINE bool is_set(const json& of, std::string_view name) {
+  const json* const value = of.find(name);
+  return value != nullptr && value->if_bool() != nullptr && *value->if_bool();
+}
+
 ZARRPOINT_INLINE result<tree_leaf> read_leaf(const json& entry) {
-  const json* const keys = entry.find("key_metadata");
+  const json::array* const keys = entry.find_array("key_metadata");
   const json* const value = entry.find("value_metadata");
-  if (keys == nullptr || keys->if_array() == nullptr) return no_member("\"key_metadata\"");
+  if (keys == nullptr) return no_member("\"key_metadata\"");
   tree_leaf out;
-  for (const json& key : *keys->if_array()) {
-    const json* const text = key.find("key");
+  for (const json& key : *keys) {
+    const std::string* const text = key.find_string("key");
     const json* const kind = key.find("key_type");
-    if (text == nullptr || text->if_string() == nullptr) return no_member("\"key\"");
-    out.path.push_back({*text->if_string(), kind != nullptr && kind->to_int64() == 1});
+    if (text == nullptr) return no_member("\"key\"");
+    out.path.push_back({*text, kind != nullptr && kind->to_int64() == 1});
     if (out.path.size() > 1) out.storage += '.';
     out.storage += out.path.back().text;
   }
-  const json* const type = value != nullptr ? value->find("value_type") : nullptr;
-  if (type == nullptr || type->if_string() == nullptr) return no_member("\"value_type\"");
-  out.value_type = *type->if_string();
-  const json* const skipped = value->find("skip_deserialize");
-  out.is_skipped = skipped != nullptr && skipped->if_bool() != nullptr && *skipped->if_bool();
+  const std::string* const type = value != nullptr ? value->find_string("value_type") : nullptr;
+  if (type == nullptr) return no_member("\"value_type\"");
+  out.value_type = *type;
+  out.is_skipped = is_set(*value, "skip_deserialize");
   return out;
 }
 
@@ -414,22 +415,17 @@ ZARRPOINT_INLINE void arrange(std::vector<tree_leaf>& leaves) {
 
 ZARRPOINT_INLINE result<tree> read_tree(bytes_view text, const json_limits& limits) {
   ZARRPOINT_TRY(document, parse_json(text, limits));
-  const json* const leaves = document.find("tree_metadata");
-  if (leaves == nullptr || leaves->if_object() == nullptr)
-    return error{errc::corrupt, "it has no object \"tree_metadata\""};
+  const json::object* const leaves = document.find_object("tree_metadata");
+  if (leaves == nullptr) return error{errc::corrupt, "it has no object \"tree_metadata\""};
   tree out;
-  out.leaves.reserve(leaves->if_object()->size());
-  for (const json::member& entry : *leaves->if_object()) {
+  out.leaves.reserve(leaves->size());
+  for (const json::member& entry : *leaves) {
     ZARRPOINT_TRY(leaf, detail::read_leaf(entry.value));
     out.leaves.push_back(std::move(leaf));
   }
   detail::arrange(out.leaves);
-  const auto is_set = [&](const char* name) {
-    const json* const value = document.find(name);
-    return value != nullptr && value->if_bool() != nullptr && *value->if_bool();
-  };
-  out.has_all_chunks = is_set("store_array_data_equal_to_fill_value");
-  out.is_ocdbt = is_set("use_ocdbt");
+  out.has_all_chunks = detail::is_set(document, "store_array_data_equal_to_fill_value");
+  out.is_ocdbt = detail::is_set(document, "use_ocdbt");
   json* const rich = document.find("value_metadata_tree");
   if (rich != nullptr && rich->if_string() != nullptr)
     out.rich_types = std::move(*rich->if_string());
@@ -993,43 +989,39 @@ ZARRPOINT_INLINE result<tree_value> rich_value(const json& from, const std::stri
     out.members.emplace_back(std::move(key), std::move(member));
     return {};
   };
-  const auto add_all = [&](const json& entries) -> result<void> {
+  const auto add_all = [&](const json::array& entries) -> result<void> {
     std::size_t i = 0;
-    for (const json& each : *entries.if_array()) ZARRPOINT_CHECK(add(std::to_string(i++), each));
+    for (const json& each : entries) ZARRPOINT_CHECK(add(std::to_string(i++), each));
     return {};
   };
   const error other{errc::corrupt, "value_metadata_tree has an entry of no known form"};
-  if (from.if_array() != nullptr) {
+  if (const json::array* const elements = from.if_array()) {
     out.kind = value_kind::list;
-    ZARRPOINT_CHECK(add_all(from));
+    ZARRPOINT_CHECK(add_all(*elements));
     return out;
   }
   if (from.if_object() == nullptr) return other;
-  const auto text = [&](const json& of, const char* member) {
-    const json* const value = of.find(member);
-    return value != nullptr && value->if_string() != nullptr ? *value->if_string() : std::string();
-  };
-  const std::string category = text(from, "category");
-  const json* const entries = from.find("entries");
-  if (category == "custom" && text(from, "clazz") == "ValueMetadataEntry") {
+  const std::string category = text_member(from, "category");
+  const json::array* const entries = from.find_array("entries");
+  if (category == "custom" && text_member(from, "clazz") == "ValueMetadataEntry") {
     const json* const data = from.find("data");
     if (data == nullptr) return other;
-    return leaf_value(text(*data, "value_type"), name);
+    return leaf_value(text_member(*data, "value_type"), name);
   }
-  if (category == "custom" && text(from, "clazz") == "tuple") {
-    if (entries == nullptr || entries->if_array() == nullptr) return other;
+  if (category == "custom" && text_member(from, "clazz") == "tuple") {
+    if (entries == nullptr) return other;
     out.kind = value_kind::tuple;
     ZARRPOINT_CHECK(add_all(*entries));
     return out;
   }
   if (category == "namedtuple") {
-    if (entries == nullptr || entries->if_array() == nullptr) return other;
+    if (entries == nullptr) return other;
     out.kind = value_kind::named_tuple;
-    out.type = text(from, "module") + '.' + text(from, "clazz");
-    for (const json& entry : *entries->if_array()) {
+    out.type = text_member(from, "module") + '.' + text_member(from, "clazz");
+    for (const json& entry : *entries) {
       const json* const value = entry.find("value");
       if (value == nullptr) return other;
-      ZARRPOINT_CHECK(add(text(entry, "key"), *value));
+      ZARRPOINT_CHECK(add(text_member(entry, "key"), *value));
     }
     return out;
   }

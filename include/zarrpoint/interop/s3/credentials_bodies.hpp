@@ -116,8 +116,7 @@ ZARRPOINT_INLINE result<json> parse_key_document(std::string_view text, std::str
 }
 
 ZARRPOINT_INLINE std::string text_member(const json& document, std::string_view name) {
-  const json* const member = document.find(name);
-  const std::string* const held = member == nullptr ? nullptr : member->if_string();
+  const std::string* const held = document.find_string(name);
   return held == nullptr ? std::string() : *held;
 }
 

@@ -68,19 +68,17 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const json::member& entry) {
       return error{errc::unsupported,
                    "its description has the unknown member " + in_quotes(each.key)};
   }
-  const json* type = entry.value.find("dtype");
+  const std::string* type = entry.value.find_string("dtype");
   const json* shape = entry.value.find("shape");
-  const json* offsets = entry.value.find("data_offsets");
-  if (type == nullptr || type->if_string() == nullptr)
-    return broken("no \"dtype\" that is a string");
+  const json::array* range = entry.value.find_array("data_offsets");
+  if (type == nullptr) return broken("no \"dtype\" that is a string");
   if (shape == nullptr) return broken("no \"shape\"");
-  const json::array* range = offsets == nullptr ? nullptr : offsets->if_array();
   if (range == nullptr || range->size() != 2) return broken("no \"data_offsets\" of two numbers");
   const std::optional<std::uint64_t> begin = (*range)[0].to_uint64();
   const std::optional<std::uint64_t> end = (*range)[1].to_uint64();
   if (!begin || !end || *end < *begin) return broken("\"data_offsets\" are not a range");
 
-  const std::optional<dtype> known = dtype_named(*type->if_string());
+  const std::optional<dtype> known = dtype_named(*type);
   ZARRPOINT_TRY(extents, parse_shape(*shape));
   // A dtype of a later version of the format: the other tensors can be read all the same.
   tensor_info out{entry.key, {known.value_or(dtype()), extents}, *begin, *end - *begin, {}};
@@ -90,7 +88,7 @@ ZARRPOINT_INLINE result<tensor_info> parse_tensor(const json::member& entry) {
       return broken(std::to_string(out.bytes) + " bytes are stored, but " + std::to_string(bytes) +
                     " are needed for " + to_string(out.spec));
   } else {
-    out.stored_type = *type->if_string();
+    out.stored_type = *type;
   }
   return out;
 }

@@ -183,9 +183,9 @@ ZARRPOINT_INLINE bool is_document_word(const json& of) {
   const std::size_t members = of.if_object()->size();
   if (kind == nullptr) return false;
   if (*kind == "hole") return members == 1;
-  const json* text = of.find(*kind == "float64" ? "bits" : "base64");
-  if (members != 2 || text == nullptr || text->if_string() == nullptr) return false;
-  const std::string& is = *text->if_string();
+  const std::string* text = of.find_string(*kind == "float64" ? "bits" : "base64");
+  if (members != 2 || text == nullptr) return false;
+  const std::string& is = *text;
   if (*kind == "float64")
     return is.size() == 16 && is.find_first_not_of("0123456789abcdef") == is.npos;
   return *kind == "text" && zarrpoint::detail::from_base64(is).has_value();
@@ -636,10 +636,9 @@ ZARRPOINT_INLINE value bytes_of_word(const json& word) {
 }
 
 ZARRPOINT_INLINE bool is_tensor_word(const json& of) {
-  const json* const word = of.find("$");
-  return word != nullptr && word->if_string() != nullptr && *word->if_string() == "tensor" &&
-         of.if_object()->size() == 4 && of.find("dtype") != nullptr &&
-         of.find("shape") != nullptr && of.find("base64") != nullptr;
+  const std::string* const word = of.find_string("$");
+  return word != nullptr && *word == "tensor" && of.if_object()->size() == 4 &&
+         of.find("dtype") != nullptr && of.find("shape") != nullptr && of.find("base64") != nullptr;
 }
 
 ZARRPOINT_INLINE void unescape_keys(json::object& members) {

@@ -242,8 +242,7 @@ ZARRPOINT_INLINE v2_dtype v2_dtype_of(const dtype& type, const json& bytes_confi
   v2_dtype out{type};
   const json* order = bytes_configuration.find("endian");
   if (order != nullptr && *order == json("big")) out.order = endian::big;
-  const json* orders = bytes_configuration.find("field_endian");
-  const json::array* list = orders == nullptr ? nullptr : orders->if_array();
+  const json::array* list = bytes_configuration.find_array("field_endian");
   if (list == nullptr) return out;
   for (const json& one : *list)
     out.field_orders.push_back(one == json("big") ? endian::big : endian::little);
@@ -284,8 +283,7 @@ ZARRPOINT_INLINE result<json> integer_option(const json& options, std::string_vi
 }
 
 ZARRPOINT_INLINE result<std::string> codec_id(const json& value) {
-  const json* id = value.find("id");
-  const std::string* name = id == nullptr ? nullptr : id->if_string();
+  const std::string* name = value.find_string("id");
   if (name == nullptr) return corrupt("must be an object with an id");
   return *name;
 }
@@ -422,8 +420,7 @@ ZARRPOINT_INLINE json reversed_axes(std::size_t rank) {
 }
 
 ZARRPOINT_INLINE result<json> to_v2_blosc(const json& configuration) {
-  const json* shuffle = configuration.find("shuffle");
-  const std::string* mode = shuffle == nullptr ? nullptr : shuffle->if_string();
+  const std::string* mode = configuration.find_string("shuffle");
   std::size_t number = 0;
   while (mode != nullptr && number < 3 && blosc_shuffles[number] != *mode) ++number;
   const json* cname = configuration.find("cname");
