@@ -994,15 +994,7 @@ ZARRPOINT_INLINE result<save_report> save_set(const location& where, const leaf_
                             directory_kind::zarr};
     ZARRPOINT_CHECK(check_replace(target, rule, own));
     const auto write = [&](const any_store& to) -> result<save_report> {
-      std::optional<sharing_store> sharing;
-      if (options.previous) {
-        auto made = sharing_store::over(to, *options.previous, how);
-        if (made) {
-          sharing = *std::move(made);
-        } else {
-          plan.warnings.push_back(sharing_store::warning(*options.previous, made.failure()));
-        }
-      }
+      const auto sharing = sharing_store::over(to, options.previous, how, plan.warnings);
       context writes = how;
       if (target.executor != nullptr) writes.executor = *target.executor;
       const any_store into = sharing ? any_store(*sharing) : to;

@@ -230,16 +230,25 @@ class sharing_store::writer final : public blob_writer {
   std::uint64_t reserved_ = 0;
 };
 
-ZARRPOINT_INLINE result<sharing_store> sharing_store::over(any_store to, const location& previous,
-                                                           const context& how) {
-  ZARRPOINT_TRY(place, location_access::to_read(previous, how.stores, how.limit.memory));
-  const any_store root = beneath(place);
-  ZARRPOINT_TRY(contents, read_contents(root, how));
-  if (!contents.is_ours())
-    return error{errc::unsupported, "it is not a checkpoint that zarrpoint saved"};
-  sort_by(contents.leaves,
-          [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
-  return sharing_store(make_counted<state>(std::move(to), root, std::move(contents)));
+ZARRPOINT_INLINE std::optional<sharing_store> sharing_store::over(
+    any_store to, const std::optional<location>& previous, const context& how,
+    std::vector<std::string>& warnings) {
+  if (!previous) return {};
+  const auto open = [&]() -> result<sharing_store> {
+    ZARRPOINT_TRY(place, location_access::to_read(*previous, how.stores, how.limit.memory));
+    const any_store root = beneath(place);
+    ZARRPOINT_TRY(contents, read_contents(root, how));
+    if (!contents.is_ours())
+      return error{errc::unsupported, "it is not a checkpoint that zarrpoint saved"};
+    sort_by(contents.leaves,
+            [](const stored_leaf& a, const stored_leaf& b) { return a.name < b.name; });
+    return sharing_store(make_counted<state>(std::move(to), root, std::move(contents)));
+  };
+  auto made = open();
+  if (made) return *std::move(made);
+  warnings.push_back("nothing is shared with " + previous->name() + ": " +
+                     to_string(made.failure()));
+  return {};
 }
 
 ZARRPOINT_INLINE result<std::unique_ptr<blob>> sharing_store::open(const store_key& key) const {
@@ -290,10 +299,6 @@ ZARRPOINT_INLINE std::uint64_t sharing_store::shared_bytes() const {
   std::uint64_t out = 0;
   for (const auto& one : state_->shared) out += one.second;
   return out;
-}
-
-ZARRPOINT_INLINE std::string sharing_store::warning(const location& previous, const error& why) {
-  return "nothing is shared with " + previous.name() + ": " + to_string(why);
 }
 
 }}}  // namespace zarrpoint::v0::detail

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ class sharing_store {
   /// Objects of fewer bytes are written: to look at them would cost as much.
   static constexpr std::uint64_t least_bytes = 4096;
 
-  /// Errors: those of an open; `unsupported` where `previous` is not a checkpoint of ours.
-  static result<sharing_store> over(any_store to, const location& previous, const context& how);
+  /// Nothing, and a warning, where `previous` cannot be opened or is not a checkpoint of ours; and
+  /// without one.
+  static std::optional<sharing_store> over(any_store to, const std::optional<location>& previous,
+                                           const context& how, std::vector<std::string>& warnings);
 
   result<std::unique_ptr<blob>> open(const store_key& key) const;
   std::string describe(const store_key& key) const;
@@ -36,9 +39,6 @@ class sharing_store {
 
   /// Of the objects that are shared.
   std::uint64_t shared_bytes() const;
-
-  /// What is said where `over` fails.
-  static std::string warning(const location& previous, const error& why);
 
  private:
   struct state;

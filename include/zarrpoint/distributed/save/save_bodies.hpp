@@ -463,15 +463,8 @@ ZARRPOINT_INLINE result<message> strategy_format::commit(std::vector<message> re
 }
 
 ZARRPOINT_INLINE result<message> strategy_format::write() {
-  if (options_.storage.previous) {
-    const location& previous = *options_.storage.previous;
-    auto made = sharing_store::over(place_.store(), previous, group_.how);
-    if (made) {
-      sharing_ = *std::move(made);
-    } else {
-      report.warnings.push_back(sharing_store::warning(previous, made.failure()));
-    }
-  }
+  sharing_ =
+      sharing_store::over(place_.store(), options_.storage.previous, group_.how, report.warnings);
   ZARRPOINT_TRY(receipt, saver_.sharded_saver()->write(job(), writes_));
   if (sharing_) report.shared_bytes = sharing_->shared_bytes();
   return std::move(receipt);
