@@ -55,19 +55,6 @@ void visit_common(dtype_kind kind, F&& f) {
   }
 }
 
-/// As it is stored: a byte from a file that should be a bool may be neither 0 nor 1.
-template <class T>
-using stored_type = std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>;
-
-template <class T>
-T from_stored(stored_type<T> value) noexcept {
-  if constexpr (std::same_as<T, bool>) {
-    return value != 0;
-  } else {
-    return value;
-  }
-}
-
 /// Copies up to `cast_block` elements to an array.
 template <class T>
 void read_run(const source_run& from, T* to, std::size_t count) {

@@ -29,6 +29,19 @@ constexpr To truncate(From value) noexcept {
   }
 }
 
+/// As it is stored: a byte from a file that should be a bool may be neither 0 nor 1.
+template <class T>
+using stored_type = std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>;
+
+template <class T>
+constexpr T from_stored(stored_type<T> value) noexcept {
+  if constexpr (std::same_as<T, bool>) {
+    return value != 0;
+  } else {
+    return value;
+  }
+}
+
 }  // namespace detail
 
 /// What a cast between two dtypes means; the same for one number and for a whole tensor:

@@ -9,11 +9,12 @@
 
 namespace zarrpoint { inline namespace v0 {
 
-/// Calls `f.template operator()<T>()` for the element type `T` that stands for `type`, and returns
-/// what it returns, which is one type for all. `type` is a number.
+namespace detail {
+
+/// `visit_dtype` of a bool, an integer or a real float, for kernels, too.
 template <class F>
-constexpr decltype(auto) visit_dtype(const dtype& type, F&& f) {
-  switch (type.kind()) {
+constexpr decltype(auto) visit_real(dtype_kind kind, F&& f) {
+  switch (kind) {
     case dtype_kind::bool_: return f.template operator()<bool>();
     case dtype_kind::int2: return f.template operator()<int2>();
     case dtype_kind::int4: return f.template operator()<int4>();
@@ -42,6 +43,19 @@ constexpr decltype(auto) visit_dtype(const dtype& type, F&& f) {
     case dtype_kind::bfloat16: return f.template operator()<bfloat16>();
     case dtype_kind::float32: return f.template operator()<float>();
     case dtype_kind::float64: return f.template operator()<double>();
+    default: break;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace detail
+
+/// Calls `f.template operator()<T>()` for the element type `T` that stands for `type`, and returns
+/// what it returns, which is one type for all. `type` is a number.
+template <class F>
+constexpr decltype(auto) visit_dtype(const dtype& type, F&& f) {
+  ZARRPOINT_ASSERT(type.is_number());
+  switch (type.kind()) {
     case dtype_kind::complex_float4_e2m1fn: return f.template operator()<complex_float4_e2m1fn>();
     case dtype_kind::complex_float6_e2m3fn: return f.template operator()<complex_float6_e2m3fn>();
     case dtype_kind::complex_float6_e3m2fn: return f.template operator()<complex_float6_e3m2fn>();
@@ -60,10 +74,8 @@ constexpr decltype(auto) visit_dtype(const dtype& type, F&& f) {
     case dtype_kind::complex_bfloat16: return f.template operator()<complex_bfloat16>();
     case dtype_kind::complex64: return f.template operator()<std::complex<float>>();
     case dtype_kind::complex128: return f.template operator()<std::complex<double>>();
-    default: break;
+    default: return detail::visit_real(type.kind(), f);
   }
-  ZARRPOINT_ASSERT(false && "visit_dtype needs a number");
-  __builtin_unreachable();
 }
 
 }}  // namespace zarrpoint::v0

@@ -7,6 +7,7 @@
 #include <zarrpoint/core/types/float8_e8m0fnu.hpp>
 #include <zarrpoint/core/types/float_types.hpp>
 #include <zarrpoint/core/types/small_int.hpp>
+#include <zarrpoint/core/types/visit.hpp>
 #include <zarrpoint/cuda/kernels/kernel_index.hpp>
 #include <zarrpoint/memory/device/device_space.hpp>
 
@@ -17,18 +18,9 @@
 // function; all others go by way of a wide type.
 namespace zarrpoint { inline namespace v0 { namespace cuda::detail {
 
-/// As it is stored: a byte that should be a bool may be neither 0 nor 1.
-template <class T>
-using stored = std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>;
-
-template <class T>
-constexpr T from_stored(stored<T> value) noexcept {
-  if constexpr (std::same_as<T, bool>) {
-    return value != 0;
-  } else {
-    return value;
-  }
-}
+using zarrpoint::detail::from_stored;
+using zarrpoint::detail::stored_type;
+using zarrpoint::detail::visit_real;
 
 /// Elements that a thread takes at once: the larger ones are 16 bytes.
 template <class To, class From>
@@ -37,7 +29,7 @@ inline constexpr std::size_t cast_group = vector_bytes /
 
 template <class To, class From, std::size_t N, std::size_t ToAlign, std::size_t FromAlign>
 constexpr void cast_some(std::byte* to, const std::byte* from) noexcept {
-  const auto in = load<lanes<stored<From>, N>, FromAlign>(from);
+  const auto in = load<lanes<stored_type<From>, N>, FromAlign>(from);
   lanes<To, N> out;
   for (std::size_t i = 0; i < N; ++i) out.at[i] = convert<To>(from_stored<From>(in.at[i]));
   store<ToAlign>(to, out);
@@ -72,42 +64,6 @@ constexpr void cast_directly(std::byte* to, const std::byte* from, std::uint64_t
     cast_some<To, From, 1, 1, 1>(to + mine * sizeof(To), from + mine * sizeof(From));
 }
 
-/// Calls `f.template of<T>()` for the C++ type of a bool, an integer or a real float.
-template <class F>
-constexpr void visit_real(dtype_kind kind, const F& f) noexcept {
-  switch (kind) {
-    case dtype_kind::bool_: return f.template of<bool>();
-    case dtype_kind::int2: return f.template of<int2>();
-    case dtype_kind::int4: return f.template of<int4>();
-    case dtype_kind::int8: return f.template of<std::int8_t>();
-    case dtype_kind::int16: return f.template of<std::int16_t>();
-    case dtype_kind::int32: return f.template of<std::int32_t>();
-    case dtype_kind::int64: return f.template of<std::int64_t>();
-    case dtype_kind::uint2: return f.template of<uint2>();
-    case dtype_kind::uint4: return f.template of<uint4>();
-    case dtype_kind::uint8: return f.template of<std::uint8_t>();
-    case dtype_kind::uint16: return f.template of<std::uint16_t>();
-    case dtype_kind::uint32: return f.template of<std::uint32_t>();
-    case dtype_kind::uint64: return f.template of<std::uint64_t>();
-    case dtype_kind::float4_e2m1fn: return f.template of<float4_e2m1fn>();
-    case dtype_kind::float6_e2m3fn: return f.template of<float6_e2m3fn>();
-    case dtype_kind::float6_e3m2fn: return f.template of<float6_e3m2fn>();
-    case dtype_kind::float8_e3m4: return f.template of<float8_e3m4>();
-    case dtype_kind::float8_e4m3: return f.template of<float8_e4m3>();
-    case dtype_kind::float8_e4m3fn: return f.template of<float8_e4m3fn>();
-    case dtype_kind::float8_e4m3b11fnuz: return f.template of<float8_e4m3b11fnuz>();
-    case dtype_kind::float8_e4m3fnuz: return f.template of<float8_e4m3fnuz>();
-    case dtype_kind::float8_e5m2: return f.template of<float8_e5m2>();
-    case dtype_kind::float8_e5m2fnuz: return f.template of<float8_e5m2fnuz>();
-    case dtype_kind::float8_e8m0fnu: return f.template of<float8_e8m0fnu>();
-    case dtype_kind::float16: return f.template of<float16>();
-    case dtype_kind::bfloat16: return f.template of<bfloat16>();
-    case dtype_kind::float32: return f.template of<float>();
-    case dtype_kind::float64: return f.template of<double>();
-    default: return;
-  }
-}
-
 /// The types that hold every value of some others: the one for each.
 enum class wide_kind : std::uint8_t { int64, uint64, float32, float64 };
 
@@ -133,8 +89,9 @@ struct wide_reader {
   Wide* to;
 
   template <class T>
-  constexpr void of() const noexcept {
-    if constexpr (widens_to<T, Wide>) *to = convert<Wide>(from_stored<T>(load<stored<T>, 1>(from)));
+  constexpr void operator()() const noexcept {
+    if constexpr (widens_to<T, Wide>)
+      *to = convert<Wide>(from_stored<T>(load<stored_type<T>, 1>(from)));
   }
 };
 template <class Wide>
@@ -143,7 +100,7 @@ struct wide_writer {
   Wide value;
 
   template <class T>
-  constexpr void of() const noexcept {
+  constexpr void operator()() const noexcept {
     store<1>(to, convert<T>(value));
   }
 };
