@@ -429,8 +429,8 @@ TEST_CASE_TEMPLATE("buckets: a lost answer to the last put is resolved by readin
   }
 }
 
-TEST_CASE_TEMPLATE("buckets: a look after a lost answer that is cut short is no other one's put",
-                   kind, s3, gcs, gcs_xml) {
+TEST_CASE_TEMPLATE("buckets: a look that is cut short does not say that another save won", kind, s3,
+                   gcs, gcs_xml) {
   const kind of_kind;
   const std::string begin = "zarrpoint 1\ntree .", page = "<html>Welcome to this hotel</html>";
   for (const bool is_first : {true, false}) {
