@@ -23,6 +23,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -324,6 +325,122 @@ TEST_CASE_TEMPLATE(
     }
     CHECK(trees.size() == 2);
   }
+}
+
+TEST_CASE_TEMPLATE(
+    "buckets: a place that is saved to every hour has what was replaced within a day", kind, s3,
+    gcs, gcs_xml) {
+  const kind of_kind;
+  for (const bool is_marked : {true, false}) {
+    CAPTURE(is_marked);
+    const fake_s3 of;
+    const std::string place = "model.zarr/.zarrpoint/";
+    const auto is_mark = [&](const std::string& what) {
+      const std::size_t at = what.find(place);
+      return at != what.npos && what.find('/', at + place.size()) == what.npos &&
+             what.find('.', at + place.size()) != what.npos;
+    };
+    const auto count = [&](bool marks) {
+      std::set<std::string> found;
+      for (const std::string& key : of.keys()) {
+        const std::size_t end = key.find('/', place.size());
+        if (is_mark(key) ? marks : !marks && end != key.npos) found.insert(key.substr(0, end));
+      }
+      return found.size();
+    };
+    save(of, 0).value();
+    std::optional<decltype(zp::open(open_fake_place(of)).value())> old;
+    for (int hour = 1; hour <= 60; ++hour) {
+      of->now += 3600;
+      // For ten hours nobody may say since when.
+      if (!is_marked && hour >= 10 && hour < 20) {
+        of->instead = [&](const std::string& what) -> zp::http_response {
+          if (!what.starts_with("PUT ") || !is_mark(what)) return {};
+          return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+        };
+      } else {
+        of->instead = {};
+      }
+      save(of, static_cast<float>(hour)).value();
+      if (hour == 30) old = zp::open(open_fake_place(of)).value();
+      // It was replaced an hour later.
+      if (hour == 54) {
+        CHECK(old->template load<std::vector<float>>("layers/0/w").value() == values(30));
+      }
+      CHECK(count(false) <= (is_marked ? 27 : 37));
+    }
+    CHECK(count(false) == 26);  // 24 that were replaced within a day, that before, and this one
+    CHECK(count(true) <= 26);
+    CHECK_FALSE(has_prefix(of, "model.zarr/layers/"));
+    CHECK(seen(of).value() == 60);
+    of->now += 90000;
+    save(of, 61).value();
+    CHECK(count(false) == 2);
+  }
+}
+
+TEST_CASE_TEMPLATE(
+    "buckets: of a look that is cut short nothing is thought to be replaced for long", kind, s3,
+    gcs, gcs_xml) {
+  const kind of_kind;
+  for (const char* const cut : {"marks ", "before ", "save "}) {
+    CAPTURE(cut);
+    const fake_s3 of;
+    for (float value : {0.0F, 1.0F, 2.0F}) {
+      save(of, value).value();
+      of->now += 2 * 86400;
+    }
+    const auto old = zp::open(open_fake_place(of)).value();
+    save(of, 3).value();  // it is replaced now
+    of->now += 3600;
+    auto& current = of->objects["model.zarr/.zarrpoint/current"];
+    const std::string whole = current.bytes;
+    current.bytes.resize(whole.find(cut) + std::string_view(cut).size() + 1);
+    of->before = [&](const std::string& what) {  // as the server has it
+      if (what.starts_with("PUT ")) of->objects["model.zarr/.zarrpoint/current"].bytes = whole;
+    };
+    save(of, 4).value();
+    of->before = {};
+    CHECK(seen(of).value() == 4);
+    CHECK(old.template load<std::vector<float>>("layers/0/w").value() == values(2));
+  }
+}
+
+TEST_CASE_TEMPLATE("buckets: what cannot be removed does not keep the rest", kind, s3, gcs,
+                   gcs_xml) {
+  const kind of_kind;
+  const fake_s3 of;
+  for (int i = 0; i < 50; ++i) {
+    save(of, static_cast<float>(i)).value();
+    of->now += 60;
+  }
+  std::string held;  // one of the first trees
+  for (const std::string& key : of.keys())
+    if (held.empty() && key.ends_with("/step/zarr.json")) held = key;
+  of->instead = [&](const std::string& what) -> zp::http_response {
+    if (what != "DELETE " + held) return {};
+    return {.status = 403, .headers = {}, .text = "<Error><Code>AccessDenied</Code></Error>"};
+  };
+  of->now += 90000;
+  // Not all at once.
+  std::size_t most = 0, warned = 0;
+  for (float value : {51.0F, 52.0F, 53.0F}) {
+    of->now += 60;
+    const std::size_t before = of.keys().size();
+    const auto saved = save(of, value).value();
+    warned += saved.warnings.size();
+    most = std::max(most, before - std::min(before, of.keys().size()));
+  }
+  CHECK(warned > 0);
+  CHECK(most < 33 * 9);
+  std::set<std::string> trees;
+  for (const std::string& key : of.keys()) {
+    const std::size_t end = key.find('/', std::string_view("model.zarr/.zarrpoint/").size());
+    if (end != key.npos) trees.insert(key.substr(0, end));
+  }
+  CHECK(trees.size() == 5);  // those of the last three saves and the one before, and that one
+  CHECK(of->objects.contains(held));
+  CHECK(seen(of).value() == 53);
 }
 
 TEST_CASE_TEMPLATE("buckets: what others put at the plain keys stays", kind, s3, gcs, gcs_xml) {

@@ -28,9 +28,12 @@ namespace detail {
 // What is ours at a place, beside the plain keys of its first checkpoint:
 //   .zarrpoint/current       which tree is published: the one object that a commit puts
 //   .zarrpoint/first         who may write to the plain keys, and when published, their list
+//   .zarrpoint/<name>.<time> since when the tree of that name is replaced; `first`: the plain keys
 //   .zarrpoint/<time>-<id>/  the tree of a later save
 inline constexpr std::string_view own_folder = ".zarrpoint/";
 inline constexpr std::string_view first_name = ".zarrpoint/first";
+/// What that says when they were removed.
+inline constexpr std::string_view no_plain_keys = "zarrpoint 1\n";
 
 /// The objects beneath a prefix, which ends with a slash or is empty, as they are.
 class bucket_objects {
@@ -554,10 +557,13 @@ class bucket_store::staged final : public publication {
       if (!seen->current) ZARRPOINT_CHECK(state_->list_place(*seen));
     }
     if (const auto& found = seen->current) {
+      is_there_ = true;
       before_ = client.version_of(*found);
       ZARRPOINT_TRY(named, detail::tree_of(found->text, current_name()));
       replaced_ = std::move(named);
       replaced_since_ = parse_http_date(found->header("Last-Modified"));
+      if (!replaced_since_) replaced_since_ = parse_http_date(found->header("Date"));
+      read_marks(found->text);
       if (overwrite_) return {};
       return error{errc::already_exists,
                    "publish " + client.name_of(place_name()) + ": it is there already"};
@@ -565,6 +571,23 @@ class bucket_store::staged final : public publication {
     is_empty_ = seen->entries.empty();
     has_own_ = seen->has_own;
     return {};
+  }
+
+  /// What `current` says of those that were replaced before. All of which an older version says
+  /// nothing, or a text that was cut short, were replaced when this one was published, at the
+  /// latest.
+  void read_marks(std::string_view text) {
+    marks_since_ = replaced_date();
+    const std::size_t last = text.rfind('\n', text.size() - std::min<std::size_t>(text.size(), 2));
+    if (!text.ends_with('\n') || last == text.npos || !text.substr(last + 1).starts_with("save "))
+      return;
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(line.size() + 1);
+      if (line.starts_with("marks ")) marks_since_ = line.substr(6);
+      if (line.starts_with("before ")) unmarked_.emplace_back(line.substr(7));
+    }
+    replaced_before_ = unmarked_;
   }
 
   result<void> erase_probe() const {
@@ -638,16 +661,16 @@ class bucket_store::staged final : public publication {
       ZARRPOINT_CHECK(objects_->flush());
       ZARRPOINT_CHECK(objects_->put_documents());
     } else {
-      ZARRPOINT_CHECK(detail::for_each_parallel(3, at_once, [&](std::size_t i) -> result<void> {
-        if (i != 2) return i == 0 ? objects_->flush() : objects_->put_documents();
-        static_cast<void>(erase_probe());
+      ZARRPOINT_CHECK(detail::for_each_parallel(4, at_once, [&](std::size_t i) -> result<void> {
+        if (i < 2) return i == 0 ? objects_->flush() : objects_->put_documents();
+        if (i == 2) static_cast<void>(erase_probe());
+        if (i == 3) mark_replaced();
         return {};
       }));
     }
-    const std::string text =
-        std::string(detail::current_head) + (tree_.empty() ? "." : tree_) + "\nsave " + id_ + '\n';
+    const std::string text = current_text();
     result<std::optional<std::string>> is_put = std::optional<std::string>();
-    result<unused_objects> unused = unused_objects{};
+    result<std::vector<unused_tree>> unused = std::vector<unused_tree>{};
     ZARRPOINT_CHECK(detail::for_each_parallel(2, at_once, [&](std::size_t i) -> result<void> {
       if (i == 1) {
         unused = guarded([&] { return find_unused(); });
@@ -705,52 +728,110 @@ class bucket_store::staged final : public publication {
                                      ": the place was erased while it was saved to"};
   }
 
-  struct unused_objects {
-    std::vector<std::string> trees{};  ///< prefixes in the bucket
-    bool has_first = false;            ///< plain keys may be left of the first save
+  /// `20261128T120000Z-<id>`, or `first` for the plain keys.
+  static std::string short_name(std::string_view tree) {
+    if (tree.empty() || tree == ".") return "first";
+    return std::string(
+        tree.substr(detail::own_folder.size(), tree.size() - detail::own_folder.size() - 1));
+  }
+  /// When the checkpoint before the current one was replaced, or later.
+  std::string replaced_date() const { return compact_date(replaced_since_.value_or(now())); }
+
+  /// Says of what the current checkpoint has replaced since when that is so: by an object with the
+  /// name of the tree and that time, `.zarrpoint/20261128T120000Z-<id>.20261128T130000Z`. What
+  /// cannot be put now is named on.
+  void mark_replaced() {
+    while (replaced_since_ && !unmarked_.empty()) {
+      const std::string key =
+          std::string(detail::own_folder) + unmarked_.back() + '.' + replaced_date();
+      if (!guarded([&] { return state_->client.put(state_->at(key), {}); })) break;
+      unmarked_.pop_back();
+    }
+    if (unmarked_.size() <= 16) return;
+    unmarked_.clear();
+    marks_since_ = replaced_date();
+  }
+
+  std::string current_text() const {
+    std::string text = std::string(detail::current_head) + (tree_.empty() ? "." : tree_) +
+                       "\nmarks " + marks_since_ + '\n';
+    for (const std::string& one : unmarked_) text += "before " + one + '\n';
+    if (is_there_) text += "before " + short_name(replaced_) + '\n';
+    return text + "save " + id_ + '\n';
+  }
+
+  /// A tree, or the plain keys, and the marks of it.
+  struct unused_tree {
+    std::string prefix{};  ///< in the bucket; empty: nothing is left of it
+    std::vector<std::string> marks{};
+    bool is_plain = false;
   };
 
-  /// What nobody reads any more once this is published, and is old enough: trees that the last
-  /// commit but one replaced, and what was left by saves that were killed.
-  result<unused_objects> find_unused() const {
+  /// What nobody reads any more once this is published: trees that were replaced long ago, and what
+  /// was left by saves that were killed. Not all at once: a save does not wait long for it.
+  result<std::vector<unused_tree>> find_unused() const {
     const detail::bucket_client& client = state_->client;
-    const std::int64_t keep = client.settings().keep_seconds;
-    unused_objects out;
-    // Where the server does not say for how long, nothing is removed.
-    const bool is_long_replaced =
-        before_.empty() || (replaced_since_ && now() - *replaced_since_ > keep);
-    if (!is_long_replaced) return out;
-    ZARRPOINT_CHECK(client.list(state_->at(detail::own_folder), true,
-                                [&](detail::bucket_listing& page) -> result<void> {
-                                  for (const std::string& one : page.prefixes) {
-                                    if (!one.starts_with(state_->place)) continue;
-                                    const std::string name = one.substr(state_->place.size());
-                                    if (name != tree_ && name != replaced_ && is_old(name))
-                                      out.trees.push_back(one);
-                                  }
-                                  for (const auto& one : page.objects)
-                                    out.has_first |= one.key == state_->at(detail::first_name);
-                                  return {};
-                                }));
+    const std::string own = state_->at(detail::own_folder);
+    std::vector<unused_tree> out;
+    // Where the server does not say since when, nothing is removed.
+    if (is_there_ && !replaced_since_) return out;
+    struct seen_tree {
+      std::string since{};  ///< the latest mark
+      unused_tree what{};
+    };
+    std::map<std::string, seen_tree, std::less<>> trees;
+    for (const std::string& one : replaced_before_) trees[one].since = replaced_date();
+    ZARRPOINT_CHECK(client.list(own, true, [&](detail::bucket_listing& page) -> result<void> {
+      for (std::string& one : page.prefixes) {
+        if (!one.starts_with(own) || one.size() < own.size() + 2) continue;
+        const std::string name = one.substr(own.size(), one.size() - own.size() - 1);
+        trees[name].what.prefix = std::move(one);
+      }
+      for (const auto& one : page.objects) {
+        if (!one.key.starts_with(own)) continue;
+        const std::string name = one.key.substr(own.size());
+        const std::size_t dot = name.rfind('.');
+        if (name == "first") trees[name].what.is_plain = one.size != detail::no_plain_keys.size();
+        if (dot == name.npos) continue;
+        seen_tree& of = trees[name.substr(0, dot)];
+        of.since = std::max(of.since, name.substr(dot + 1));
+        of.what.marks.push_back(one.key);
+      }
+      return {};
+    }));
+    for (auto& [name, one] : trees) {
+      const bool is_used =
+          name == short_name(tree_) || (is_there_ && name == short_name(replaced_));
+      // What nothing is known of was replaced before such marks began, or is of a killed save. Of
+      // plain keys there is a time in what says whose they are, too.
+      const bool is_unknown = one.since.empty() && is_old(marks_since_) &&
+                              (one.what.is_plain || (!one.what.prefix.empty() && is_old(name)));
+      if (is_used || out.size() == 32 || !(is_unknown || (!one.since.empty() && is_old(one.since))))
+        continue;
+      out.push_back(std::move(one.what));
+    }
     return out;
   }
 
-  result<void> collect(const unused_objects& unused) {
+  result<void> collect(const std::vector<unused_tree>& unused) {
     const detail::bucket_client& client = state_->client;
-    for (const std::string& one : unused.trees) {
-      ZARRPOINT_TRY(erased, client.erase_all(one));
-      static_cast<void>(erased);
+    result<void> all;
+    for (const unused_tree& one : unused) {
+      auto done = guarded([&]() -> result<void> {
+        if (!one.prefix.empty()) ZARRPOINT_CHECK(client.erase_all(one.prefix));
+        if (one.is_plain) ZARRPOINT_CHECK(collect_plain());
+        return detail::for_each_parallel(one.marks.size(), client.settings().parallel,
+                                         [&](std::size_t i) { return client.erase(one.marks[i]); });
+      });
+      if (!done && all) all = std::move(done);
     }
-    const bool plain_is_used = tree_.empty() || (!before_.empty() && replaced_.empty());
-    if (unused.has_first && !plain_is_used) ZARRPOINT_CHECK(collect_plain());
-    return {};
+    return all;
   }
 
-  /// `.zarrpoint/20261128T120000Z-<id>/`. As of the begin of this save, not as of now: what is that
-  /// old is not what others have published since, however long this process was stopped.
-  bool is_old(std::string_view name) const {
-    name.remove_prefix(detail::own_folder.size());
-    return name < compact_date(began_ - state_->client.settings().keep_seconds);
+  /// Of `20261128T120000Z`, and what follows. As of the begin of this save, not as of now: what is
+  /// that old is not what others have published since, however long this process was stopped.
+  bool is_old(std::string_view date) const {
+    return date < compact_date(began_ - state_->client.settings().keep_seconds);
   }
 
   /// The plain keys of the first save: those that it listed, or, where it was killed, those that
@@ -771,6 +852,7 @@ class bucket_store::staged final : public publication {
       if (line.starts_with("key ") && store_key::parse(line.substr(4)))
         keys.emplace_back(line.substr(4));
     }
+    if (id.empty()) return {};  // they are gone
     const bool is_listed = !keys.empty();
     if (!is_listed) {
       ZARRPOINT_CHECK(
@@ -786,11 +868,10 @@ class bucket_store::staged final : public publication {
         keys.size(), client.settings().parallel, [&](std::size_t i) -> result<void> {
           // Others may have put something at a key since.
           ZARRPOINT_TRY(mark, client.mark_of(state_->at(keys[i]), detail::save_mark));
-          if (id.empty() || mark != id) return {};
+          if (mark != id) return {};
           return client.erase(state_->at(keys[i]));
         }));
-    const std::string text_of_none = "zarrpoint 1\n";
-    const bytes_view body[] = {std::as_bytes(std::span(text_of_none))};
+    const bytes_view body[] = {std::as_bytes(std::span(detail::no_plain_keys))};
     return client.put(state_->at(detail::first_name), body);
   }
 
@@ -831,15 +912,19 @@ class bucket_store::staged final : public publication {
   bool overwrite_;
   std::string id_;
   const std::int64_t began_ = state_->client.requests().clock().seconds();
+  bool is_there_ = false;   ///< something is replaced
   std::string before_{};    ///< the ETag of what is replaced; empty: nothing is there
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
-  bool is_empty_ = false;        ///< nothing lies at the place, but for what is ours
-  bool has_own_ = false;         ///< something that is ours
-  mutable std::string probe_{};  ///< what the look at the server may have left
-  bool has_claimed_ = false;     ///< the plain keys are this save's
-  mutable std::string claim_{};  ///< the version of what says so, if that is known
-  mutable std::string tree_{};   ///< beneath the place; empty: the plain keys
+  std::vector<std::string> replaced_before_{};  ///< by that one: short names
+  std::vector<std::string> unmarked_{};         ///< those of them that no object says it of
+  std::string marks_since_ = "0";  ///< all that was replaced later is marked, or named as such
+  bool is_empty_ = false;          ///< nothing lies at the place, but for what is ours
+  bool has_own_ = false;           ///< something that is ours
+  mutable std::string probe_{};    ///< what the look at the server may have left
+  bool has_claimed_ = false;       ///< the plain keys are this save's
+  mutable std::string claim_{};    ///< the version of what says so, if that is known
+  mutable std::string tree_{};     ///< beneath the place; empty: the plain keys
   mutable std::optional<detail::bucket_tree> objects_{};
   late_entries late_{};
   phase_observer* observer_ = nullptr;
