@@ -581,13 +581,21 @@ class bucket_store::staged final : public publication {
     const std::size_t last = text.rfind('\n', text.size() - std::min<std::size_t>(text.size(), 2));
     if (!text.ends_with('\n') || last == text.npos || !text.substr(last + 1).starts_with("save "))
       return;
+    std::string since = marks_since_;
+    std::vector<std::string> before;
     while (!text.empty()) {
       const std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(line.size() + 1);
-      if (line.starts_with("marks ")) marks_since_ = line.substr(6);
-      if (line.starts_with("before ")) unmarked_.emplace_back(line.substr(7));
+      if (line.starts_with("marks ")) since = line.substr(6);
+      if (!line.starts_with("before ")) continue;
+      before.emplace_back(line.substr(7));
+      // No save writes that.
+      if (before.size() > most_unmarked + 1 || before.back().size() > 64 ||
+          before.back().find('/') != std::string::npos)
+        return;
     }
-    replaced_before_ = unmarked_;
+    marks_since_ = std::move(since);
+    replaced_before_ = unmarked_ = std::move(before);
   }
 
   result<void> erase_probe() const {
@@ -747,7 +755,7 @@ class bucket_store::staged final : public publication {
       if (!guarded([&] { return state_->client.put(state_->at(key), {}); })) break;
       unmarked_.pop_back();
     }
-    if (unmarked_.size() <= 16) return;
+    if (unmarked_.size() <= most_unmarked) return;
     unmarked_.clear();
     marks_since_ = replaced_date();
   }
@@ -917,7 +925,8 @@ class bucket_store::staged final : public publication {
   std::string replaced_{};  ///< its tree
   std::optional<std::int64_t> replaced_since_{};
   std::vector<std::string> replaced_before_{};  ///< by that one: short names
-  std::vector<std::string> unmarked_{};         ///< those of them that no object says it of
+  static constexpr std::size_t most_unmarked = 16;
+  std::vector<std::string> unmarked_{};  ///< those of them that no object says it of
   std::string marks_since_ = "0";  ///< all that was replaced later is marked, or named as such
   bool is_empty_ = false;          ///< nothing lies at the place, but for what is ours
   bool has_own_ = false;           ///< something that is ours

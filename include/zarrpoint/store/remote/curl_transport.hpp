@@ -428,7 +428,7 @@ class curl_driver {
   std::thread thread_{};
 };
 
-/// The drivers of one transport: a thread moves some three gigabytes a second, and encrypts one.
+/// The drivers of one transport: a thread moves some three gigabytes a second (docs/benchmarks.md).
 class curl_drivers {
  public:
   explicit curl_drivers(curl_options how) : how_(with_certificates(std::move(how))) {
