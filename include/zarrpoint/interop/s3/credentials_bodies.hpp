@@ -105,7 +105,8 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_iso_time(std::string_view tex
   if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' ||
       text[16] != ':')
     return {};
-  return seconds_of(text.substr(0, 4), text.substr(5, 2), text.substr(8, 2), text.substr(11, 8));
+  return seconds_of(text.substr(0, 4), whole_number(text.substr(5, 2)).value_or(0),
+                    text.substr(8, 2), text.substr(11, 8));
 }
 
 ZARRPOINT_INLINE result<json> parse_key_document(std::string_view text, std::string_view from) {

@@ -208,23 +208,23 @@ ZARRPOINT_INLINE calendar_time calendar_of(std::int64_t seconds) {
           static_cast<unsigned>((days % 7 + 7) % 7)};
 }
 
-ZARRPOINT_INLINE std::optional<std::int64_t> seconds_of(std::string_view year,
-                                                        std::string_view month,
+ZARRPOINT_INLINE std::optional<std::int64_t> seconds_of(std::string_view year, std::uint64_t month,
                                                         std::string_view day,
                                                         std::string_view clock) {
-  std::array<unsigned, 6> parts{};
-  const std::string_view texts[] = {
-      year, month, day, clock.substr(0, 2), clock.substr(3, 2), clock.substr(6, 2)};
+  std::array<unsigned, 5> parts{};
+  const std::string_view texts[] = {year, day, clock.substr(0, 2), clock.substr(3, 2),
+                                    clock.substr(6, 2)};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto number = whole_number(texts[i]);
     if (!number) return {};
     parts[i] = static_cast<unsigned>(*number);
   }
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(parts[0])),
-                                         std::chrono::month(parts[1]), std::chrono::day(parts[2])};
-  if (!date.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60) return {};
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(parts[1])};
+  if (month > 12 || !date.ok() || parts[2] > 23 || parts[3] > 59 || parts[4] > 60) return {};
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return days * 86400 + parts[3] * 3600 + parts[4] * 60 + parts[5];
+  return days * 86400 + parts[2] * 3600 + parts[3] * 60 + parts[4];
 }
 
 }  // namespace detail
@@ -244,7 +244,7 @@ ZARRPOINT_INLINE std::optional<std::int64_t> parse_http_date(std::string_view te
   if (text.size() != 29 || text.substr(3, 2) != ", " || text.substr(25) != " GMT") return {};
   const std::size_t month = detail::month_names.find(text.substr(8, 3));
   if (month == text.npos || month % 3 != 0) return {};
-  return detail::seconds_of(text.substr(12, 4), std::to_string(month / 3 + 1), text.substr(5, 2),
+  return detail::seconds_of(text.substr(12, 4), month / 3 + 1, text.substr(5, 2),
                             text.substr(17, 8));
 }
 

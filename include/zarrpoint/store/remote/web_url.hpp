@@ -66,7 +66,7 @@ std::string lower_text(std::string_view text);
 /// Digits and nothing else, as a number.
 std::optional<std::uint64_t> whole_number(std::string_view text);
 /// A time of UTC in seconds since 1970; nothing where it is none. `clock`: as in "08:49:37".
-std::optional<std::int64_t> seconds_of(std::string_view year, std::string_view month,
+std::optional<std::int64_t> seconds_of(std::string_view year, std::uint64_t month,
                                        std::string_view day, std::string_view clock);
 
 }  // namespace detail
